@@ -1,0 +1,77 @@
+# `make help` lists the targets. Needs GNU make, sh and Python 3.11 or newer; nothing else.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+is_supported := import sys; sys.exit(sys.version_info < (3, 11))
+is_oldest_supported := import sys; sys.exit(sys.version_info[:2] != (3, 11))
+
+# A name on the PATH may be a shim that cannot run, so each candidate is tried, not looked up.
+PYTHON ?= $(shell for candidate in python3.11 python3.12 python3.13 python3; do \
+  if "$$candidate" -c '$(is_supported)' 2>/dev/null; then echo "$$candidate"; break; fi; done)
+
+venv_python := .venv/bin/python
+pip_install := -m pip install -qq --disable-pip-version-check
+PYTEST_ARGS ?= -n auto --maxprocesses 4
+
+.PHONY: help install check test coverage format lock bench-resume bench-budget clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+install: .venv/.installed ## make .venv with the pinned packages and this project
+
+.venv/.installed: requirements.lock pyproject.toml
+	@"$(PYTHON)" -c '$(is_supported)' 2>/dev/null || { \
+	  echo 'This project needs Python 3.11 or newer: install one, or name it with make install PYTHON=/path/to/python.' >&2; \
+	  exit 1; }
+	@$(venv_python) -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
+	@$(venv_python) $(pip_install) --require-hashes -r requirements.lock
+	@$(venv_python) $(pip_install) --no-build-isolation --no-deps -e .
+	@touch $@
+
+check: .venv/.installed ## formatting, lint, types and import layers
+	$(venv_python) -m ruff format --check .
+	$(venv_python) -m ruff check .
+	$(venv_python) -m mypy src tests $(wildcard tools)
+	.venv/bin/lint-imports --no-logo
+
+test: check ## everything that must hold: check, then the tests
+	$(venv_python) -m pytest $(PYTEST_ARGS)
+
+coverage: .venv/.installed ## the tests again, with the lines and branches they miss
+	$(venv_python) -m pytest $(PYTEST_ARGS) --cov --cov-report=term-missing
+
+format: .venv/.installed ## format the code and fix what can be fixed
+	$(venv_python) -m ruff format .
+	$(venv_python) -m ruff check --fix .
+
+# The oldest Python that is supported needs the most packages, so the lock is made with it.
+# Pins are kept where they still fit; LOCK_ARGS=--upgrade takes the newest of everything.
+lock: ## write requirements.lock anew from pyproject.toml
+	@"$(PYTHON)" -c '$(is_oldest_supported)' 2>/dev/null || { \
+	  echo 'The lock is made with Python 3.11: name one with make lock PYTHON=/path/to/python3.11.' >&2; \
+	  exit 1; }
+	@set -e; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
+	"$(PYTHON)" -m venv "$$work/venv"; \
+	"$$work/venv/bin/python" $(pip_install) pip-tools==7.6.2 dependency-groups==1.3.2; \
+	"$$work/venv/bin/python" -m dependency_groups dev > "$$work/dev.in"; \
+	cp requirements.lock "$$work/pins" 2>/dev/null || true; \
+	"$$work/venv/bin/python" -m piptools compile --quiet --generate-hashes --allow-unsafe \
+	  --strip-extras --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
+	  --no-emit-trusted-host $(LOCK_ARGS) --output-file "$$work/pins" pyproject.toml - < "$$work/dev.in"; \
+	{ echo '# Every package of the development environment, pinned with hashes.'; \
+	  echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
+	  sed 's/ -r -$$/ dev group (pyproject.toml)/' "$$work/pins"; } > "$$work/lock"; \
+	cp "$$work/lock" requirements.lock
+
+bench-resume: .venv/.installed ## kill an audit at 200 random moments and resume it each time
+	$(venv_python) tools/kill_trials.py --trials 200
+
+bench-budget: .venv/.installed ## check by trial that no run spends past its budget
+	$(venv_python) tools/budget_trials.py
+
+clean: ## remove the environment, caches and build results
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist build
+	find src tests tools -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

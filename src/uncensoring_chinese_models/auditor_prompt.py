@@ -1,0 +1,249 @@
+"""What the auditor is told: system prompt, feedback, and the request body that carries them.
+
+Every word of a message follows from the config and the history, so that a resumed run sends the
+same bytes. Text of the target is only ever inserted, never formatted with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from uncensoring_chinese_models.domain import Call, CallKey, Json, Purpose
+from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import AuditorTurn, EvidenceCheck, Response, Sample
+
+BUILT_IN = ("spec", "continuation")
+COMPACT_RESPONSES = 3
+"""How many of the newest responses a compact context holds in full."""
+BYTES_PER_TOKEN = 12
+"""More than a token ever has on average; a longer text comes from a server that ignores limits."""
+
+
+class Step(NamedTuple):
+    """One iteration that is over: the turn that designed the probe, and what came of it."""
+
+    turn: AuditorTurn
+    response: Response
+
+
+def load_system_prompt(name: str, topic: str) -> str:
+    """Return the system prompt of this name or path, with the topic in its place."""
+    if name in BUILT_IN:
+        text = files(__package__).joinpath(f"prompts/{name}.md").read_text("utf-8")
+    else:
+        try:
+            text = Path(name).read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as err:
+            raise ConfigError(
+                f"auditor_prompt: {name!r} is neither one of {', '.join(BUILT_IN)} nor a "
+                f"readable text file ({getattr(err, 'strerror', None) or 'not UTF-8'})."
+            ) from err
+        if "{topic}" not in text:
+            raise ConfigError(f"auditor_prompt: {name} must hold {{topic}} where the topic goes.")
+    return text.removesuffix("\n").replace("{topic}", topic)
+
+
+class AuditorPrompt:
+    """Writes the auditor's requests for one run."""
+
+    def __init__(self, config: AuditConfig, response_format: Json | None) -> None:
+        self._config = config
+        self._response_format = response_format
+        self._system = load_system_prompt(config.auditor_prompt, config.topic)
+        self._texts = _load_messages()
+        self._longest_text = config.sampling.max_tokens * BYTES_PER_TOKEN
+
+    def turn_messages(self, history: Sequence[Step]) -> list[Json]:
+        """Return what the auditor is sent to design the next probe."""
+        if not history:
+            return [self._system_message(), self._user(self._fill("begin"))]
+        ask = self._fill("next", iteration=str(len(history) + 1))
+        return self._conversation(history, ask, self._longest_text)
+
+    def closing_messages(
+        self, history: Sequence[Step], why: str, *, longest_text: int | None = None
+    ) -> list[Json]:
+        """Return what the auditor is sent to conclude; texts may be cut to fit the budget."""
+        ask = self._fill("closing", why=f" ({why})" if why else "")
+        return self._conversation(history, ask, longest_text or self._longest_text)
+
+    def re_ask_messages(
+        self, messages: list[Json], bad_reply: str | None, problem: str
+    ) -> list[Json]:
+        """Return the same messages with the reply that could not be used, and why."""
+        ask = self._fill("re_ask", problem=problem)
+        if not (bad_reply or "").strip():  # some servers refuse an empty assistant message
+            *before, last = messages
+            return [*before, self._user(f"{last['content']}\n\n{ask}")]
+        return [*messages, {"role": "assistant", "content": bad_reply}, self._user(ask)]
+
+    def call(
+        self, key: CallKey, messages: list[Json], *, with_format: bool, purpose: Purpose
+    ) -> Call:
+        """Return the request that carries these messages."""
+        config, endpoint = self._config, self._config.auditing_endpoint
+        if endpoint.is_openrouter and config.auditing_model.startswith("anthropic/"):
+            messages = _with_cache_breakpoints(messages)
+        body: Json = {
+            "model": config.auditing_model,
+            "messages": messages,
+            "max_tokens": config.auditor_sampling.max_tokens,
+            "temperature": config.auditor_sampling.temperature,
+        }
+        if with_format and self._response_format:
+            body["response_format"] = self._response_format
+        body |= endpoint.traits.chat_body
+        body |= endpoint.extra_body
+        key = CallKey(key.iteration, key.role, purpose, key.ordinal)
+        return Call(key, "chat", body)
+
+    def size(self, messages: list[Json]) -> int:
+        """Return the bytes of the request that would carry these messages."""
+        key = CallKey(1, "auditor", "turn")
+        body = self.call(key, messages, with_format=True, purpose="turn").body
+        return len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+    # --- messages -------------------------------------------------------------------------------
+
+    def _conversation(self, history: Sequence[Step], ask: str, longest_text: int) -> list[Json]:
+        if self._config.auditor_context == "compact":
+            return self._compact(history, ask, longest_text)
+        messages = [self._system_message(), self._user(self._fill("begin"))]
+        for step in history:
+            messages.append({"role": "assistant", "content": step.turn.raw_response})
+            content = self._response_text(step, longest_text)
+            last = step is history[-1]
+            following = ask if last else self._fill("next", iteration=str(_after(step)))
+            messages.append(self._user(f"{content}\n\n{following}"))
+        return messages
+
+    def _compact(self, history: Sequence[Step], ask: str, longest_text: int) -> list[Json]:
+        hypotheses = history[-1].turn.parsed.hypotheses
+        listed = [item.model_dump(mode="json", exclude_none=True) for item in hypotheses]
+        lines = [_probe_line(step) for step in history]
+        head = self._fill(
+            "compact",
+            hypotheses=json.dumps(listed, ensure_ascii=False),
+            probes="\n".join(lines),
+        )
+        newest = [self._response_text(step, longest_text) for step in history[-COMPACT_RESPONSES:]]
+        return [self._system_message(), self._user("\n\n".join([head, *newest, ask]))]
+
+    def _response_text(self, step: Step, longest_text: int) -> str:
+        shown = [_show_sample(sample, longest_text) for sample in step.response.samples]
+        return self._fill(
+            "response",
+            iteration=str(step.response.iteration),
+            samples="\n\n".join(shown),
+            excerpts=_excerpt_report(step.turn.evidence_check),
+        ).strip()
+
+    def _system_message(self) -> Json:
+        return {"role": "system", "content": self._system}
+
+    @staticmethod
+    def _user(content: str) -> Json:
+        return {"role": "user", "content": content}
+
+    def _fill(self, name: str, **values: str) -> str:
+        """Insert values into a message once; what they hold is not looked at again."""
+        values["total"] = str(self._config.max_iterations)
+        return re.sub(r"\$(\w+)", lambda match: values[match[1]], self._texts[name])
+
+
+def mark_untrusted(text: str) -> str:
+    """Enclose text of the target in marks that it cannot forge.
+
+    The mark is cut from the sha256 of the text: to write it, the target would have to find a text
+    that holds its own hash. It does not change when a run is resumed.
+    """
+    mark = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return f"<<<TARGET {mark}\n{text}\nTARGET {mark}>>>"
+
+
+def _show_sample(sample: Sample, longest_text: int) -> str:
+    head = f"[arm {sample.arm}, sample {sample.index + 1}: {sample.outcome}]"
+    parts = [head]
+    if sample.role_tokens_in_prompt:
+        parts.append("[your prompt held role tokens: the target may have seen other turns]")
+    if sample.own_words:
+        parts.append(mark_untrusted(_cut(sample.own_words, longest_text)))
+    if sample.spill:
+        parts.append("[written after it closed the sampled turn, and so in another role]")
+        parts.append(mark_untrusted(_cut(sample.spill, longest_text)))
+    if sample.error:
+        words = "the host's policy" if sample.outcome == "host_refusal" else "the error"
+        parts.append(f"[{words}, as the server words it]\n{mark_untrusted(sample.error)}")
+    if len(parts) == 1:
+        parts.append("[no text]")
+    return "\n".join(parts)
+
+
+def _cut(text: str, longest: int) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= longest:
+        return text
+    return data[:longest].decode("utf-8", "ignore") + " [cut here: too long to show]"
+
+
+def _excerpt_report(checks: Sequence[EvidenceCheck]) -> str:
+    """Tell the auditor which of its excerpts the target did not write."""
+    bad = [check for check in checks if not check.survives]
+    if not checks:
+        return "Your last reply cited no excerpts."
+    lines = [f"Excerpts cited in your last reply: {len(checks)}, found: {len(checks) - len(bad)}."]
+    lines += [f"- {_complaint(check)}" for check in bad]
+    return "\n".join(lines)
+
+
+def _complaint(check: EvidenceCheck) -> str:
+    reasons = {
+        "missing": f"is not in the response of iteration {check.iteration} or any other",
+        "other_iteration": f"is from iteration {check.found_iteration}, not {check.iteration}",
+        "prompt_echo": "is in your own prompt, not in the response",
+    }
+    reason = reasons.get(check.verdict, "is also in your own prompt, so it proves nothing")
+    quoted = json.dumps(_cut(visible(check.excerpt), 300), ensure_ascii=False)
+    return f"{check.hypothesis} ({check.side}): {quoted} {reason}"
+
+
+def _probe_line(step: Step) -> str:
+    seen = [f"{sample.arm} {sample.outcome}" for sample in step.response.samples]
+    probe = _cut(" ".join(step.response.probe.split()), 160)
+    number, strategy = step.response.iteration, step.turn.parsed.prompt_strategy or "unnamed"
+    return f"{number}. [{strategy}] {json.dumps(probe, ensure_ascii=False)} -> {', '.join(seen)}"
+
+
+def _after(step: Step) -> int:
+    return step.response.iteration + 1
+
+
+def _with_cache_breakpoints(messages: list[Json]) -> list[Json]:
+    """Mark the system message and the last one, up to which Anthropic then caches the prompt."""
+    marked = list(messages)
+    for index in (0, len(messages) - 1):
+        part = {
+            "type": "text",
+            "text": messages[index]["content"],
+            "cache_control": {"type": "ephemeral"},
+        }
+        marked[index] = {"role": messages[index]["role"], "content": [part]}
+    return marked
+
+
+def _load_messages() -> dict[str, str]:
+    """Read the messages: each stands under its own heading."""
+    text = files(__package__).joinpath("prompts/messages.md").read_text("utf-8")
+    parts = re.split(r"^# (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}

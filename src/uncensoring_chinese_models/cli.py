@@ -1,0 +1,180 @@
+"""The commands; the only module that decides exit codes. Everything heavy is imported late."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.command_line import run_commands
+from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Json
+
+VERSION = "0.1.0"
+EXIT_BY_STATUS = {"completed": 0, "max_iterations": 0, "budget": 5}
+ABOUT = """\
+Finds out what a language model knows about a matter of public record, and how it withholds it.
+It is a tool for research on censorship and transparency, not for producing harmful content.
+
+Exit codes: 0 finished, 2 usage or config, 3 provider, 4 run directory, 5 budget,
+6 no result (auditor or target failed), 130 interrupted."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run `ucm`."""
+    commands = {"audit": audit, "templates": templates}
+    return _run(commands, sys.argv[1:] if argv is None else argv, "ucm")
+
+
+def main_script(argv: Sequence[str]) -> int:
+    """Run the promised script, which is the audit command alone."""
+    return _run({"audit": audit}, argv, "search_censored.py", default="audit")
+
+
+def audit(
+    config: str,
+    *overrides: str,
+    resume: str | None = None,
+    dry_run: bool = False,
+    json: bool = False,
+) -> int:
+    """Audit one model on one topic, and keep everything in a run directory.
+
+    Args:
+        config: YAML file, such as configs/search_censored.yaml.
+        overrides: words that replace settings, such as "topic=Hong Kong, 2019" or sampling.n=4.
+        resume: run directory to go on with; what it already paid for is not asked again.
+        dry_run: show the plan and its worst-case cost, send nothing to any model.
+        json: put one machine-readable record on stdout, and everything for people on stderr.
+    """
+    from pathlib import Path  # noqa: PLC0415
+
+    from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
+
+    loaded = load_config(config, overrides)
+    if dry_run:
+        from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
+
+        planned = plan(loaded.settings)
+        _print_json(planned) if json else _print_plan(planned)
+        return 0
+
+    from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
+    from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
+
+    progress = Progress(sys.stderr if json else sys.stdout)
+    try:
+        result = run_job(loaded, progress, resume=Path(resume) if resume else None)
+    except AuditToolError:
+        progress.close()
+        if progress.folder is not None:
+            print(f"To go on: {_resume_command(progress.folder)}", file=sys.stderr)
+        raise
+    code = EXIT_BY_STATUS.get(str(result.summary["status"]), 6)
+    if result.was_finished:
+        print("This run had finished before; nothing was sent.", file=sys.stderr)
+    path = shlex.quote(str(result.folder / "summary.json"))
+    following = _resume_command(result.folder) if code else f"less {path}"
+    progress.finished(result.folder, result.summary, following)
+    if json:
+        _print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
+    return code
+
+
+def templates(model: str | None = None, *, json: bool = False) -> int:
+    """Show the chat templates, or the one that a model gets.
+
+    Args:
+        model: model slug, such as deepseek/deepseek-chat; all families without it.
+        json: print JSON.
+    """
+    from uncensoring_chinese_models.chat_templates import (  # noqa: PLC0415
+        choose_template,
+        load_families,
+    )
+
+    chosen = load_families().values() if model is None else [choose_template(model)]
+    if json:
+        _print_json({template.family: template.as_json() for template in chosen})
+        return 0
+    for template in chosen:
+        known = "verified" if template.verified and not template.assumed else "not verified"
+        print(f"{template.family} ({known}): {template.source}")
+        print(f"  user turn:  {visible(repr(template.user_open))}")
+        print(f"  ends at:    {visible(' '.join(map(repr, template.stop)))}")
+        if model is not None:
+            print(f"  user close: {template.user_close!r}")
+            print(f"  assistant:  {template.assistant_open!r}")
+            print(f"  no-think:   {template.assistant_open_no_think!r}")
+            print(f"  note:       {template.note or '-'}")
+    return 0
+
+
+# --- around the commands ------------------------------------------------------------------------
+
+
+def _run(commands: Json, argv: Sequence[str], program: str, default: str | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):  # a C locale must not end a run that is paid for
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        return run_commands(
+            commands, argv, program=program, about=ABOUT, version=VERSION, default=default
+        )
+    except AuditToolError as err:
+        print(f"error: {visible(str(err))}", file=sys.stderr)
+        return err.exit_code
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _resume_command(folder: Path) -> str:
+    called = "ucm audit"
+    if sys.argv[0].endswith("search_censored.py"):
+        called = f"python {shlex.quote(sys.argv[0])}"
+    where = shlex.quote(str(folder))
+    config = shlex.quote(str(folder / "config.yaml"))
+    return f"{called} {config} --resume {where}"
+
+
+def _print_json(value: Json) -> None:
+    import json  # noqa: PLC0415
+
+    print(json.dumps(value, ensure_ascii=True))
+
+
+def _print_plan(plan: Json) -> None:
+    """Print the plan for people."""
+    calls, worst, target = plan["calls"], plan["worst_case"], plan["target"]
+    cost = "price unknown" if worst["usd"] is None else f"at most ${worst['usd']:.2f}"
+    print(f"Plan, nothing sent. Topic: {visible(plan['topic'])}")
+    for role in ("auditor", "target"):
+        side = plan[role]
+        print(f"  {role}: {side['model']} at {side['address']}, key: {side['key'] or 'none'}")
+    if target["template"]:
+        known = "verified" if target["template_verified"] else "not verified"
+        print(f"  template: {target['template']} ({known})")
+    print(f"  arms: {', '.join(plan['arms'])}, {plan['samples_per_arm']} sample(s) each")
+    print(
+        f"  calls: at most {calls['auditor_at_most']} to the auditor, "
+        f"{calls['target_at_most']} to the target (re-asks and retries apart)"
+    )
+    print(f"  worst case: {worst['tokens']:,} tokens, {cost}")
+    for message in plan["first_messages"]:
+        print(f"\n--- to the auditor, {message['role']}:")
+        print(visible(message["content"], newlines=True))
+    for request in plan["first_requests"]:
+        print(f"\n--- to the target, arm {request['arm']}, sample {request['sample'] + 1}:")
+        sent = request["formatted_prompt"]
+        print(visible(str(request["messages"]) if sent is None else sent, newlines=True))
+        print(f"    stops at: {request['stop']}")

@@ -1,0 +1,194 @@
+"""The layers around a client, each of which does one thing.
+
+::
+
+    Journaled   a call that the journal holds is answered from it; a new one is recorded
+    Retrying    tries again what time may cure, within bounds
+    Limited     lets only so many requests out at once
+    Metered     reserves the worst case, records the attempt, settles what it cost
+    HttpApi     sends it
+
+The budget sits below the retries, so that each attempt is reserved for and settled by itself: an
+attempt that was cut off after it was sent may have been billed, and stays charged.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.domain import Notice, Reply
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    FatalError,
+    InterruptedRunError,
+    TransientError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from uncensoring_chinese_models.config import Retries
+    from uncensoring_chinese_models.domain import Call
+    from uncensoring_chinese_models.protocols import CallRecord, Meter, ModelClient, Notify
+
+SAME_ERROR_LIMIT = 3
+"""The same deterministic error this often in a row is not going to pass."""
+_WAITING_HELPS = frozenset({408, 429, 503, 529})
+"""Trouble that looks the same each time and passes all the same."""
+_LONGEST_WAIT_S = 60.0
+
+
+class InFlight:
+    """The calls that are out: they are waited for, whatever happens to those who asked."""
+
+    def __init__(self) -> None:
+        self.stopping = asyncio.Event()
+        self._tasks: set[asyncio.Task[Reply]] = set()
+
+    async def see_through(self, task: asyncio.Task[Reply]) -> Reply:
+        """Wait for the task; if the one who waits is cancelled, the task goes on."""
+        self._tasks.add(task)
+        task.add_done_callback(self._forget)
+        return await asyncio.shield(task)
+
+    async def drain(self) -> None:
+        """Start nothing new, and wait for what is out."""
+        self.stopping.set()
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def _forget(self, task: asyncio.Task[Reply]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # seen: nobody may be left to ask for it
+
+
+class Journaled:
+    """Answers from the record what it holds; records what it does not."""
+
+    def __init__(self, inner: ModelClient, record: CallRecord, in_flight: InFlight) -> None:
+        self._inner = inner
+        self._record = record
+        self._in_flight = in_flight
+
+    async def complete(self, call: Call) -> Reply:
+        """Answer the call at no cost if it was answered before."""
+        held = self._record.answer(call)
+        if isinstance(held, Reply):
+            return held
+        if held is not None:
+            raise held
+        return await self._in_flight.see_through(asyncio.ensure_future(self._send(call)))
+
+    async def _send(self, call: Call) -> Reply:
+        try:
+            reply = await self._inner.complete(call)
+        except FatalError:
+            raise  # it ends the run, so a resumed run asks again
+        except ClientError as err:
+            self._record.done(call, err)
+            raise
+        self._record.done(call, None)
+        return reply
+
+
+class Retrying:
+    """Tries again what time may cure, bounded in attempts, in time and in sameness."""
+
+    def __init__(
+        self, inner: ModelClient, policy: Retries, in_flight: InFlight, notify: Notify
+    ) -> None:
+        self._inner = inner
+        self._policy = policy
+        self._stopping = in_flight.stopping
+        self._notify = notify
+
+    async def complete(self, call: Call) -> Reply:
+        """Answer the call, or raise its last error."""
+        deadline = time.monotonic() + self._policy.max_wait_s
+        last, same, attempt = "", 0, 0
+        while True:
+            attempt += 1
+            try:
+                return await self._inner.complete(call)
+            except TransientError as err:
+                same = same + 1 if err.message == last else 1
+                last = err.message
+                wait_s = self._next_wait(err, attempt)
+                hopeless = same >= SAME_ERROR_LIMIT and err.status not in _WAITING_HELPS
+                late = time.monotonic() + wait_s > deadline
+                if attempt >= self._policy.max_attempts or hopeless or late:
+                    self._notify(Notice(f"{call.key}: gave up after attempt {attempt}: {last}"))
+                    raise
+                self._notify(Notice(f"{call.key}: attempt {attempt} failed: {last}", wait_s))
+            except ClientError as err:
+                self._notify(Notice(f"{call.key}: failed: {err.message}"))
+                raise
+            await self._wait(wait_s)
+
+    def _next_wait(self, err: TransientError, attempt: int) -> float:
+        if err.retry_after_s is not None:
+            return err.retry_after_s
+        longest = min(_LONGEST_WAIT_S, self._policy.first_wait_s * 2.0 ** (attempt - 1))
+        return longest * random.uniform(0.5, 1)  # noqa: S311 -- jitter, not a secret
+
+    async def _wait(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._stopping.wait()
+        except TimeoutError:
+            return
+        raise InterruptedRunError("stopped while waiting to try again")
+
+
+class Limited:
+    """Lets only so many requests out at once."""
+
+    def __init__(self, inner: ModelClient, max_concurrency: int) -> None:
+        self._inner = inner
+        self._slots = asyncio.Semaphore(max_concurrency)
+
+    async def complete(self, call: Call) -> Reply:
+        """Answer the call when a slot is free."""
+        async with self._slots:
+            return await self._inner.complete(call)
+
+
+class Metered:
+    """Accounts for every attempt: reserved before it leaves, recorded and settled after."""
+
+    def __init__(
+        self,
+        inner: ModelClient,
+        record: CallRecord,
+        meter: Meter,
+        in_flight: InFlight,
+        now: Callable[[], str],
+    ) -> None:
+        self._inner = inner
+        self._record = record
+        self._meter = meter
+        self._stopping = in_flight.stopping
+        self._now = now
+
+    async def complete(self, call: Call) -> Reply:
+        """Send one attempt; whatever becomes of it is on disk before anyone sees it."""
+        if self._stopping.is_set():
+            raise InterruptedRunError("stopped before the request was sent")
+        reserved = self._meter.reserve(call)
+        attempt = self._record.sent(call, reserved)
+        try:
+            reply = await self._inner.complete(call)
+        except ClientError as err:
+            err.finished_at = self._now()
+            self._record.attempted(call, attempt, err)
+            self._meter.settle(reserved, err)
+            raise
+        reply = replace(self._meter.priced(reply), finished_at=self._now())
+        self._record.attempted(call, attempt, reply)
+        self._meter.settle(reserved, reply)
+        return reply

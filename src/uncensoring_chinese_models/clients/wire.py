@@ -1,0 +1,294 @@
+"""What a server's answer means: a reply, a policy refusal, or an error of a known kind.
+
+Servers report the same trouble in many shapes: as an HTTP status, as an error object inside a 200,
+at the choice beside a partial text, or with `availability` and no code. All of them end in one
+classification here. This module is pure: bytes and headers in, a `Reply` or a `ClientError` out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models.domain import Reply, Usage
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    FatalError,
+    RejectedError,
+    TransientError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from uncensoring_chinese_models.domain import Api, Json
+
+POLICY_TYPES = frozenset({"content_policy_violation", "refusal", "content_filter", "moderation"})
+"""Provider words for "our policy blocked this": a finding, not a failure."""
+PASSING_TYPES = frozenset(
+    {"rate_limit_exceeded", "provider_overloaded", "provider_unavailable", "timeout", "overloaded"}
+)
+"""Provider words for trouble that time may cure."""
+PASSING_STATUSES = frozenset({408, 409, 425, 429})
+
+_ADVICE = {
+    401: "the key was not accepted: check the key variable in .env",
+    402: "the account is out of credit: add credit",
+    403: "the account may not do this: check the key's permissions and guardrails",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """An HTTP response, read whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """An error as the server tells it, whatever shape it came in."""
+
+    status: int | None
+    error_type: str | None
+    message: str
+    retryable: bool | None
+    retry_after_s: float | None
+    is_policy: bool
+
+
+def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
+    """Return the reply that the server sent.
+
+    Raises:
+        ClientError: the response is an error, in whatever shape.
+    """
+    data = _json_object(raw)
+    trouble = _find_trouble(data, raw, now)
+    if trouble and trouble.is_policy:
+        return _reply(data, api, raw, host_refusal=trouble.message)
+    if trouble:
+        raise _error(trouble, data, api)
+    if data is None:
+        raise TransientError(
+            f"the server sent something that is not JSON ({_excerpt(raw.body)})",
+            status=raw.status,
+            maybe_billed=raw.status < 300,
+        )
+    return _reply(data, api, raw)
+
+
+def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
+    """Return the reply of Ollama's /api/generate, through the same classification."""
+    data = _json_object(raw)
+    if data is not None and "response" in data:
+        choice = {"text": data["response"], "finish_reason": data.get("done_reason")}
+        usage = {
+            "prompt_tokens": data.get("prompt_eval_count"),
+            "completion_tokens": data.get("eval_count"),
+        }
+        told = {"model": data.get("model"), "choices": [choice], "usage": usage}
+        raw = RawResponse(raw.status, raw.headers, json.dumps(told).encode())
+    return read_response(raw, "completions", now=now)
+
+
+# --- replies ------------------------------------------------------------------------------------
+
+
+def _json_object(raw: RawResponse) -> Json | None:
+    try:
+        data = json.loads(raw.body)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | None = None) -> Reply:
+    data = data or {}
+    choice = _first_choice(data)
+    if choice is None and host_refusal is None:
+        raise TransientError(
+            "the server answered without any choice", status=raw.status, maybe_billed=True
+        )
+    choice = choice or {}
+    message = _mapping(choice.get("message")) if api == "chat" else choice
+    text = message.get("content" if api == "chat" else "text")
+    if isinstance(text, list):  # some servers send content as parts
+        text = "".join(str(_mapping(part).get("text") or "") for part in text)
+    refused = message.get("refusal") if api == "chat" else None
+    if not text and isinstance(refused, str) and refused:
+        host_refusal = host_refusal or refused
+    return Reply(
+        text=text if isinstance(text, str) else None,
+        finish_reason=_text(choice.get("finish_reason")),
+        native_finish_reason=_text(choice.get("native_finish_reason")),
+        host_refusal=host_refusal,
+        reasoning=_text(message.get("reasoning") or message.get("reasoning_content")),
+        provider=_text(data.get("provider")),
+        served_model=_text(data.get("model")),
+        generation_id=_text(data.get("id")) or raw.headers.get("X-Generation-Id"),
+        usage=_usage(data),
+        cost_usd=_cost(data),
+    )
+
+
+def _first_choice(data: Json) -> Json | None:
+    choices = data.get("choices")
+    return choices[0] if isinstance(choices, list) and choices and _mapping(choices[0]) else None
+
+
+def _usage(data: Json) -> Usage:
+    usage = _mapping(data.get("usage"))
+    return Usage(
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        completion_tokens=_count(usage.get("completion_tokens")),
+        reasoning_tokens=_count(
+            _mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")
+        ),
+        cached_tokens=_count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+    )
+
+
+def _cost(data: Json) -> Decimal | None:
+    cost = _mapping(data.get("usage")).get("cost")
+    if isinstance(cost, bool) or not isinstance(cost, int | float | str):
+        return None
+    try:
+        value = Decimal(str(cost))
+    except ArithmeticError:
+        return None
+    return value if value.is_finite() and value >= 0 else None
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Trouble | None:
+    """Return the error that a response tells of: in its body, at its choice, or by its status."""
+    data = data or {}
+    choice = _first_choice(data) or {}
+    for told in (data.get("error"), choice.get("error")):
+        if told:
+            return _trouble(told if isinstance(told, dict) else {"message": str(told)}, raw, now)
+    if choice.get("finish_reason") == "error":
+        return _trouble({"message": "the provider broke off in the middle of its answer"}, raw, now)
+    if not 200 <= raw.status < 300:
+        told = data or {}
+        return _trouble({"message": told.get("message") or told.get("detail")}, raw, now)
+    return None
+
+
+def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
+    metadata, availability = _mapping(error.get("metadata")), _mapping(error.get("availability"))
+    # OpenRouter says error_type; the OpenAI dialect says type, or a word where the code stands.
+    words = [error.get("error_type"), metadata.get("error_type"), error.get("code")]
+    words = [word for word in (*words, error.get("type")) if _text(word) and not _status(word)]
+    coded = (_status(error.get("code")), _status(error.get("http_status")))
+    status = next((code for code in coded if code), raw.status if raw.status >= 300 else None)
+    moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
+    retry_after = _seconds(raw.headers.get("Retry-After"), now)
+    if retry_after is None:
+        retry_after = _seconds(availability.get("retry_after"), now)
+    if retry_after is None:
+        retry_after = _seconds(metadata.get("retry_after"), now)
+    message = _text(error.get("message")) or f"HTTP {raw.status} ({_excerpt(raw.body)})"
+    if moderated and metadata.get("reasons"):
+        message += f" (reasons: {metadata['reasons']})"
+    retryable = availability.get("retryable")
+    return _Trouble(
+        status=status,
+        error_type=words[0] if words else None,
+        message=" ".join(message.split())[:1000],
+        retryable=retryable if isinstance(retryable, bool) else None,
+        retry_after_s=retry_after,
+        is_policy=moderated or not POLICY_TYPES.isdisjoint(words),
+    )
+
+
+def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
+    kind = _kind(trouble)
+    status = trouble.status
+    name = f"{status} {trouble.error_type or ''}".strip() if status else trouble.error_type
+    message = f"{name}: {trouble.message}" if name else trouble.message
+    if kind is FatalError:
+        message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
+    choice = _first_choice(data or {}) or {}
+    source = _mapping(choice.get("message")) if api == "chat" else choice
+    return kind(
+        message,
+        status=status,
+        error_type=trouble.error_type,
+        retry_after_s=trouble.retry_after_s,
+        partial_text=_text(source.get("content" if api == "chat" else "text")),
+        tokens=_usage(data or {}).total,
+        cost_usd=_cost(data or {}),
+    )
+
+
+def _kind(trouble: _Trouble) -> type[ClientError]:
+    """Decide whether to wait, to give up this call, or to stop the run."""
+    status = trouble.status or 0
+    if status in (401, 403):
+        return FatalError
+    if status == 402:
+        return TransientError if trouble.retry_after_s is not None else FatalError
+    if trouble.retryable is not None:
+        return TransientError if trouble.retryable else RejectedError
+    if status in PASSING_STATUSES or status >= 500 or trouble.error_type in PASSING_TYPES:
+        return TransientError
+    if 300 <= status < 500 or trouble.error_type == "context_length_exceeded":
+        return RejectedError
+    return TransientError
+
+
+# --- reading loose values -----------------------------------------------------------------------
+
+
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: object) -> int | None:
+    """Read a token count; what is no whole number of tokens is unknown, not zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if math.isfinite(value) and value >= 0 else None
+
+
+def _status(code: object) -> int | None:
+    """Read an error code such as 429 or "429"; words such as "invalid_request" are no status."""
+    try:
+        number = int(str(code))
+    except ValueError:
+        return None
+    return number if 300 <= number <= 599 else None
+
+
+def _seconds(value: Any, now: datetime) -> float | None:
+    """Read Retry-After: seconds, or an HTTP date; a time that has passed is no wait."""
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        try:
+            seconds = (parsedate_to_datetime(str(value)) - now).total_seconds()
+        except (TypeError, ValueError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _excerpt(body: bytes) -> str:
+    text = " ".join(body[:200].decode("utf-8", "replace").split())
+    return f"it begins {text[:80]!r}" if text else "an empty body"

@@ -1,0 +1,198 @@
+"""Read a config file and its overrides; refuse what is wrong with one clear sentence each."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uncensoring_chinese_models.domain import Json
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """A validated config, and the bytes that belong into the run directory."""
+
+    settings: AuditConfig
+    file_bytes: bytes
+    """The file as it was given; with overrides, the merged mapping with the overrides named."""
+
+
+def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
+    """Read the file, apply `key=value` words, validate."""
+    raw = _read(Path(path))
+    mapping = _parse(raw, path)
+    for word in overrides:
+        _override(mapping, word)
+    try:
+        settings = AuditConfig.model_validate(mapping)
+    except ValidationError as err:
+        raise ConfigError(f"{path}: {describe(err, AuditConfig)}") from err
+    return LoadedConfig(settings, _merged(mapping, overrides) if overrides else raw)
+
+
+def describe(err: ValidationError, model: type[BaseModel]) -> str:
+    """Say in one sentence what is wrong with the first few fields."""
+    sentences = [_sentence(dict(item), model) for item in err.errors(include_url=False)]
+    shown = "; ".join(sentences[:3])
+    return shown + (f"; and {len(sentences) - 3} more" if len(sentences) > 3 else "") + "."
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML's safe loader, which also refuses a key given twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 -- the signature is PyYAML's
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise ConfigError(f"the key {key.value!r} is given twice (line {line})")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(f"There is no config file {path}.") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; give the path of a YAML file.") from None
+    except OSError as err:
+        raise ConfigError(f"The config file {path} cannot be read: {err.strerror}.") from err
+
+
+def _parse(raw: bytes, path: str | Path) -> Json:
+    try:
+        mapping = yaml.load(raw.decode("utf-8-sig"), _UniqueKeyLoader)  # noqa: S506 -- it is a SafeLoader
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text.") from None
+    except ConfigError as err:
+        raise ConfigError(f"{path}: {err}.") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as err:
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(err)}.") from err
+    if not isinstance(mapping, dict):
+        kind = "empty" if mapping is None else f"a {type(mapping).__name__}"
+        raise ConfigError(f"{path} must hold a mapping of keys to values, but it is {kind}.")
+    if any(not isinstance(key, str) for key in mapping):
+        raise ConfigError(f"{path}: every key must be text.")
+    return mapping
+
+
+def _yaml_problem(err: Exception) -> str:
+    mark = getattr(err, "problem_mark", None)
+    problem = getattr(err, "problem", None) or " ".join(str(err).split())[:200] or "nested too deep"
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
+
+
+def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
+    head = "# Merged from the given config and these overrides:\n"
+    names = "".join(f"#   {' '.join(word.split())}\n" for word in overrides)
+    body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
+    return (head + names + body).encode("utf-8", "backslashreplace")
+
+
+# --- overrides ----------------------------------------------------------------------------------
+
+
+def _override(mapping: Json, word: str) -> None:
+    """Apply one word: ``sampling.temperature=1.0``, ``"topic=Hong Kong, 2019"``."""
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise ConfigError(
+            f'{word!r} is not an override; write key=value, such as "topic=Hong Kong, 2019".'
+        )
+    *parents, last = path = name.split(".")
+    value = _value_for(path, text)
+    for parent in parents:
+        child = mapping.setdefault(parent, {})
+        if not isinstance(child, dict):
+            raise ConfigError(f"{name}: {parent} is not a group of settings in this config.")
+        mapping = child
+    mapping[last] = value
+
+
+def _value_for(path: list[str], text: str) -> object:
+    """Type the text as its field wants it; a text field takes it literally."""
+    annotation: Any = AuditConfig
+    for depth, name in enumerate(path):
+        model = _settings_in(annotation)
+        if model is None:  # below a free-form mapping, such as provider
+            return _as_yaml(path, text)
+        if name not in model.model_fields:
+            raise ConfigError(_unknown_key(".".join(path[: depth + 1]), name, model))
+        annotation = model.model_fields[name].annotation
+    if _settings_in(annotation) is not None:
+        raise ConfigError(f"{'.'.join(path)} is a group of settings; name one of its keys.")
+    members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
+    takes_text = str in members and dict not in [get_origin(member) for member in members]
+    if takes_text and not (text in ("null", "~", "") and type(None) in members):
+        return text
+    return _as_yaml(path, text)
+
+
+_UNIONS = (Union, type(int | str))
+
+
+def _as_yaml(path: list[str], text: str) -> object:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as err:
+        raise ConfigError(f"{'.'.join(path)}: {text!r} is not a valid value.") from err
+
+
+def _settings_in(annotation: object) -> type[BaseModel] | None:
+    members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
+    for member in members:
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            return member
+    return None
+
+
+# --- sentences ----------------------------------------------------------------------------------
+
+
+def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return _unknown_key(where, str(error["loc"][-1]), _model_at(model, error["loc"][:-1]))
+    if error["type"] == "missing":
+        return f"{where} is missing"
+    message = error["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    message = message.replace("input should be", "must be")
+    given = error.get("input")
+    shown = "" if isinstance(given, dict | list | BaseModel) else f", not {given!r}"
+    hint = ""
+    if error["type"] == "string_type" and isinstance(given, int | float | bool) | (given is None):
+        hint = " (put it in quotes)"
+    return f"{where or 'config'} {message}{shown[:80]}{hint}"
+
+
+def _unknown_key(where: str, name: str, model: type[BaseModel] | None) -> str:
+    known = sorted(model.model_fields) if model else []
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+    return f"unknown key {where} ({hint})"
+
+
+def _model_at(model: type[BaseModel], path: Sequence[object]) -> type[BaseModel] | None:
+    current: type[BaseModel] | None = model
+    for part in path:
+        if current is None or part not in current.model_fields:
+            return None
+        current = _settings_in(current.model_fields[str(part)].annotation)
+    return current

@@ -1,0 +1,112 @@
+"""The plan of an audit: what would be sent to whom, and what it could cost; nothing is POSTed."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
+from uncensoring_chinese_models.budget import body_bytes, bound
+from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
+from uncensoring_chinese_models.config import read_key
+from uncensoring_chinese_models.sampling import Sampler
+from uncensoring_chinese_models.sides import find_price
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.config import AuditConfig, Endpoint
+    from uncensoring_chinese_models.domain import Json, Notice, Price
+
+PROBE = "{the auditor's next_prompt}"
+TOKENS_PER_TARGET_TOKEN = 2
+"""The auditor's tokenizer may cut the target's words up more finely than the target's own."""
+
+
+def plan(config: AuditConfig) -> Json:
+    """Return the plan as a JSON value; looks up prices, but sends no model anything."""
+    return asyncio.run(_plan(config))
+
+
+async def _plan(config: AuditConfig) -> Json:
+    sampler, prompt = Sampler(config), AuditorPrompt(config, None)
+    planned = sampler.plan(1, PROBE, None)
+    prices: dict[str, Price | None] = {}
+    sides = {
+        "auditor": (config.auditing_model, config.auditing_endpoint),
+        "target": (config.audited_model, config.audited_endpoint),
+    }
+    async with open_session() as session:
+        for role, (model, endpoint) in sides.items():
+            api = HttpApi(session, endpoint, read_key(endpoint, required=False))
+            prices[role] = await find_price(api, endpoint, model, _ignore)
+    template = sampler.template
+    return {
+        "topic": config.topic,
+        "auditor": _side(*sides["auditor"]),
+        "target": _side(*sides["target"])
+        | {
+            "template": template and template.family,
+            "template_verified": template and template.verified and not template.assumed,
+        },
+        "arms": list(config.sampling.arms),
+        "samples_per_arm": config.sampling.n,
+        "calls": {
+            "auditor_at_most": config.max_iterations + 1,
+            "target_at_most": config.max_iterations * len(planned),
+            "re_asks_at_most": (config.max_iterations + 1) * config.auditor_re_asks,
+        },
+        "worst_case": _worst_case(config, sampler, prompt, prices),
+        "first_messages": prompt.turn_messages([]),
+        "first_requests": [
+            {
+                "arm": item.arm,
+                "sample": item.index,
+                "formatted_prompt": item.formatted_prompt,
+                "messages": item.messages,
+                "stop": item.call.body.get("stop", []),
+            }
+            for item in planned
+        ],
+        "output_dir": config.output_dir,
+    }
+
+
+def _side(model: str, endpoint: Endpoint) -> Json:
+    name = endpoint.key_variable
+    key = (
+        None
+        if name is None
+        else f"{name} ({'set' if read_key(endpoint, required=False) else 'NOT SET'})"
+    )
+    return {"model": model, "address": endpoint.address, "key": key}
+
+
+def _worst_case(
+    config: AuditConfig, sampler: Sampler, prompt: AuditorPrompt, prices: dict[str, Price | None]
+) -> Json:
+    """Bound the whole run: every reply as long as allowed, every byte that we write a token.
+
+    Re-asks and retries come on top; a budget is the way to cap those.
+    """
+    auditor_out, sampling = config.auditor_sampling.max_tokens, config.sampling
+    start = len(str(prompt.turn_messages([])).encode("utf-8", "surrogatepass"))
+    samples = sampler.plan(1, PROBE, None)
+    shown = len(samples) * (sampling.max_tokens * TOKENS_PER_TARGET_TOKEN + 400)
+    step = auditor_out + shown
+    needs = []
+    for past in range(config.max_iterations + 1):
+        if config.auditor_context == "compact" and past:
+            history = auditor_out + min(past, 3) * shown + past * 300
+        else:
+            history = past * step
+        needs.append(bound(start + history, auditor_out, prices["auditor"]))
+    for item in samples * config.max_iterations:
+        size = body_bytes(item.call.body) + 1000
+        needs.append(bound(size, sampling.max_tokens, prices["target"]))
+    known = all(need.usd is not None for need in needs)
+    usd = sum((need.usd or Decimal(0) for need in needs), Decimal(0))
+    return {"tokens": sum(need.tokens for need in needs), "usd": float(usd) if known else None}
+
+
+def _ignore(notice: Notice) -> None:
+    """Say nothing: a plan warns of nothing that it cannot know yet."""

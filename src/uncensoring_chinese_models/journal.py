@@ -1,0 +1,349 @@
+"""The journal: every model call of a run, one line each, in the order it happened.
+
+Append-only JSON lines; each carries the sha256 of the line before (`prev`), so that a change
+anywhere shows. A reply is on disk before anyone acts on it. Resuming a run is running it again
+over its journal: `answer` gives back what was paid for.
+
+::
+
+    header    schema, package version, settings, seed, started_at
+    sent      an attempt is about to leave: call, hash of the request, what is reserved for it
+    attempt   how it ended: the whole reply, or the error
+    done      the call is settled; with its error, if no attempt succeeded
+    decision  something decided by the state of the budget, and so not derivable from replies
+    resumed   another process took over; `reopened` names the calls that it may ask again
+    footer    finished_at, status
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Self
+
+from uncensoring_chinese_models.domain import Attempt, Reply, Reservation, Usage
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    CorruptRunError,
+    FatalError,
+    RejectedError,
+    ResumeMismatchError,
+    RunStoreError,
+    TransientError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Call, Json, Role, Status
+
+SCHEMA = 1
+_START = "0" * 64
+_ERRORS: dict[str, type[ClientError]] = {
+    kind.kind: kind for kind in (TransientError, RejectedError, FatalError)
+}
+_ERROR_FIELDS = (
+    "status",
+    "error_type",
+    "retry_after_s",
+    "maybe_billed",
+    "partial_text",
+    "tokens",
+    "finished_at",
+)
+
+
+def request_hash(call: Call) -> str:
+    """Return the sha256 of the canonical request: API, model and body; no address, no header."""
+    canonical = json.dumps(
+        {"api": call.api, "body": call.body}, sort_keys=True, separators=(",", ":")
+    )
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+@dataclass(slots=True)
+class _Held:
+    """What the journal knows of one call."""
+
+    request: str
+    role: Role
+    result: Reply | ClientError | None = None
+    attempts: int = 0
+    may_differ: bool = False
+    """True after a reopened call: what follows from another answer may be asked anew."""
+
+
+class Journal:
+    """The open journal of a run; one process at a time (the run's lock sees to that)."""
+
+    def __init__(self, path: Path, now: Callable[[], str]) -> None:
+        self._path = path
+        self._now = now
+        self._last_hash = _START
+        self._size = 0
+        self._fd = -1
+        self._held: dict[str, _Held] = {}
+        self._attempts: dict[tuple[str, int], Attempt] = {}
+        self._decisions: dict[str, Any] = {}
+        self.header: Json = {}
+        self.footer: Json | None = None
+        self.cut_bytes = 0
+        """Length of a torn last line that was cut off on opening."""
+
+    # --- opening and closing --------------------------------------------------------------------
+
+    @classmethod
+    def open(cls, path: Path, now: Callable[[], str]) -> Self:
+        """Open the journal, new or old; a torn last line is cut off.
+
+        Raises:
+            CorruptRunError: a line does not read back or breaks the chain; nothing is changed.
+        """
+        journal = cls(path, now)
+        try:
+            content = path.read_bytes() if path.exists() else b""
+            whole = content.rfind(b"\n") + 1
+            for number, line in enumerate(content[:whole].split(b"\n")[:-1], start=1):
+                journal._load(line, number)
+            journal._size, journal.cut_bytes = whole, len(content) - whole
+            journal._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            if journal.cut_bytes:
+                os.ftruncate(journal._fd, whole)
+        except OSError as err:
+            raise RunStoreError(f"{path} cannot be opened: {err.strerror}.") from err
+        return journal
+
+    def begin(self, header: Json) -> None:
+        """Write the header of a new run."""
+        self.header = {"schema": SCHEMA, "started_at": self._now(), **header}
+        self._append({"type": "header", **self.header}, durable=True)
+
+    def resume(self, package_version: str, *, reopen: bool) -> list[str]:
+        """Note that another process takes over; `reopen` asks again for what ended the run."""
+        reopened = self._what_ended_the_run() if reopen else []
+        record: Json = {"type": "resumed", "at": self._now(), "package_version": package_version}
+        record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened}
+        self._append(record, durable=True)
+        self._apply(record)
+        return reopened
+
+    def finish(self, status: Status) -> str:
+        """Write the footer, unless it is there already; return when the run finished."""
+        if self.footer is None:
+            self.footer = {"finished_at": self._now(), "status": status}
+            self._append({"type": "footer", **self.footer}, durable=True)
+        return str(self.footer["finished_at"])
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    # --- calls ----------------------------------------------------------------------------------
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Every attempt of the run so far, those of earlier processes among them."""
+        return list(self._attempts.values())
+
+    def answer(self, call: Call) -> Reply | ClientError | None:
+        """Return what this call was answered with before, if it was.
+
+        Raises:
+            ResumeMismatchError: the same call was made with another request.
+        """
+        held = self._held.get(str(call.key))
+        if held is None:
+            return None
+        if held.request != request_hash(call):
+            if held.may_differ:
+                del self._held[str(call.key)]
+                return None
+            raise ResumeMismatchError(
+                f"{self._path.parent}: call {call.key} would send another request than the one "
+                "this run was answered for, so its answers do not apply; nothing was sent. "
+                "Resume with the config, prompt file and package version "
+                f"({self.header.get('package_version')}) that made the run, or start a new run."
+            )
+        return held.result
+
+    def sent(self, call: Call, reservation: Reservation) -> int:
+        """Record that an attempt is about to leave; return its number."""
+        held = self._held.setdefault(str(call.key), _Held(request_hash(call), call.key.role))
+        record: Json = {"type": "sent", "call": str(call.key), "role": call.key.role}
+        record |= {"attempt": held.attempts + 1, "at": self._now(), "request": held.request}
+        usd = None if reservation.usd is None else str(reservation.usd)
+        record["reserved"] = {"usd": usd, "tokens": reservation.tokens}
+        self._append(record)
+        self._apply(record)
+        return held.attempts
+
+    def attempted(self, call: Call, attempt: int, result: Reply | ClientError) -> None:
+        """Record durably how the attempt ended."""
+        record: Json = {"type": "attempt", "call": str(call.key), "attempt": attempt}
+        if isinstance(result, Reply):
+            record["reply"] = _reply_to_json(result)
+        else:
+            record["error"] = _error_to_json(result)
+        self._append(record, durable=True)
+        self._apply(record)
+
+    def done(self, call: Call, error: ClientError | None) -> None:
+        """Record that the call is settled; a reply is durable already."""
+        record: Json = {"type": "done", "call": str(call.key)}
+        record["error"] = None if error is None else _error_to_json(error)
+        self._append(record, durable=error is not None)
+        self._apply(record)
+
+    def decide(self, name: str, value: Callable[[], Any], *, lasting: bool = True) -> Any:
+        """Return what was decided before under this name, else decide and record it.
+
+        A decision that ends the run is not `lasting`: a resumed run decides it again.
+        """
+        if name not in self._decisions:
+            decided = value()
+            if not (lasting or decided):
+                return decided
+            record = {"type": "decision", "name": name, "value": decided}
+            self._append(record, durable=True)
+            self._apply(record)
+        return self._decisions[name]
+
+    # --- the state is a fold over the lines -----------------------------------------------------
+
+    def _load(self, line: bytes, number: int) -> None:
+        where = f"{self._path}, line {number}"
+        try:
+            record = json.loads(line)
+            prev, kind = record["prev"], record["type"]
+        except (ValueError, KeyError, TypeError):
+            raise CorruptRunError(
+                f"{where} is not a journal record; nothing was changed."
+            ) from None
+        if prev != self._last_hash:
+            raise CorruptRunError(
+                f"{where} does not follow from the line before it: the journal was altered; "
+                "nothing was changed."
+            )
+        if number == 1 and (kind != "header" or record.get("schema") != SCHEMA):
+            raise CorruptRunError(f"{where} is not a header of schema {SCHEMA}.")
+        try:
+            self._apply(record)
+        except (KeyError, TypeError, ValueError, ArithmeticError) as err:
+            raise CorruptRunError(f"{where} lacks or garbles a field ({err}).") from err
+        self._last_hash = hashlib.sha256(line).hexdigest()
+
+    def _apply(self, record: Json) -> None:
+        """Let one record change the state; the same for a record just written or read back."""
+        match record["type"]:
+            case "header":
+                self.header = {key: value for key, value in record.items() if key != "prev"}
+            case "sent":
+                self._apply_sent(record)
+            case "attempt":
+                self._apply_attempt(record)
+            case "done" if record["error"] is not None:
+                self._held[record["call"]].result = _error_from_json(record["error"])
+            case "decision":
+                self._decisions[record["name"]] = record["value"]
+            case "resumed" if record["goes_on"]:
+                self._reopen(record["reopened"])
+                self.footer = None
+            case "footer":
+                self.footer = {key: record[key] for key in ("finished_at", "status")}
+
+    def _apply_sent(self, record: Json) -> None:
+        fresh = _Held(record["request"], record["role"])
+        held = self._held.setdefault(record["call"], fresh)
+        if held.request != record["request"]:  # asked anew after a reopened call
+            fresh.attempts = held.attempts
+            held = self._held[record["call"]] = fresh
+        held.attempts = record["attempt"]
+        usd = record["reserved"]["usd"]
+        reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
+        self._attempts[record["call"], record["attempt"]] = Attempt(held.role, reserved, None)
+
+    def _apply_attempt(self, record: Json) -> None:
+        held, name = self._held[record["call"]], (record["call"], record["attempt"])
+        result: Reply | ClientError
+        if "reply" in record:
+            result = held.result = _reply_from_json(record["reply"])
+        else:
+            result = _error_from_json(record["error"])
+        before = self._attempts[name]
+        self._attempts[name] = Attempt(before.role, before.reserved, result)
+
+    def _what_ended_the_run(self) -> list[str]:
+        """Name the calls whose outcome ended the run: the last auditor call, or a dead target's."""
+        status = (self.footer or {}).get("status")
+        names = list(self._held)
+        if status == "auditor_failed":
+            return [name for name in names if self._held[name].role == "auditor"][-1:]
+        if status == "target_failed":
+            failed = [
+                name
+                for name, held in self._held.items()
+                if held.role == "target" and isinstance(held.result, ClientError)
+            ]
+            last = max((name.split("/")[0] for name in failed), key=int, default="")
+            return [name for name in failed if name.startswith(f"{last}/")]
+        return []
+
+    def _reopen(self, names: list[str]) -> None:
+        """Forget these answers; what was asked after them, or to close, may come out otherwise."""
+        later = False
+        for name, held in self._held.items():
+            later = later or name in names
+            if name in names:
+                held.result = None
+            held.may_differ = held.may_differ or later or "/closing/" in name
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def _append(self, record: Json, *, durable: bool = False) -> None:
+        """Write one line with one `write`; a line that does not fit is taken back."""
+        line = json.dumps({**record, "prev": self._last_hash}).encode("ascii")
+        try:
+            written = os.write(self._fd, line + b"\n")
+            if written != len(line) + 1:
+                raise OSError(28, os.strerror(28))  # noqa: TRY301 -- a short write is a full disk
+            if durable:
+                os.fsync(self._fd)
+        except OSError as err:
+            os.ftruncate(self._fd, self._size)
+            raise RunStoreError(
+                f"{self._path} cannot be written: {err.strerror}. Every call recorded before is "
+                f"kept; make room, then resume with --resume {self._path.parent}"
+            ) from err
+        self._size += written
+        self._last_hash = hashlib.sha256(line).hexdigest()
+
+
+# --- JSON forms -----------------------------------------------------------------------------------
+
+
+def _reply_to_json(reply: Reply) -> Json:
+    cost = None if reply.cost_usd is None else str(reply.cost_usd)
+    return {**asdict(reply), "cost_usd": cost}
+
+
+def _reply_from_json(data: Json) -> Reply:
+    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    return Reply(**{**data, "usage": Usage(**data["usage"]), "cost_usd": cost})
+
+
+def _error_to_json(error: ClientError) -> Json:
+    data: Json = {"kind": error.kind, "message": error.message}
+    data |= {name: getattr(error, name) for name in _ERROR_FIELDS}
+    return {**data, "cost_usd": None if error.cost_usd is None else str(error.cost_usd)}
+
+
+def _error_from_json(data: Json) -> ClientError:
+    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    fields = {name: data[name] for name in _ERROR_FIELDS}
+    return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)

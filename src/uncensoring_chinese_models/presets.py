@@ -1,0 +1,57 @@
+"""Kinds of servers, as data: where they listen and how they differ from the plain dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Json
+
+PresetName = Literal["openrouter", "openai_compatible", "vllm", "sglang", "llama_cpp", "ollama"]
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """How one kind of server differs from the plain OpenAI dialect."""
+
+    base_url: str | None
+    headers: dict[str, str] = field(default_factory=dict)
+    chat_body: Json = field(default_factory=dict)
+    completions_body: Json = field(default_factory=dict)
+    send_bos: bool = True
+    """False where the server itself adds the beginning-of-sequence token to a raw prompt."""
+    completions_dialect: Literal["openai", "ollama_generate"] = "openai"
+
+
+_NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
+
+PRESETS: dict[str, Preset] = {
+    # Compression is on by default for small contexts, and a response cache can be switched on by
+    # an account preset: either would alter what the model sees or repeat a sample.
+    "openrouter": Preset(
+        "https://openrouter.ai/api/v1",
+        headers={"X-OpenRouter-Cache": "false", "X-OpenRouter-Title": "uncensoring_chinese_models"},
+        chat_body=_NO_COMPRESSION,
+        completions_body=_NO_COMPRESSION,
+    ),
+    "openai_compatible": Preset(None),
+    # vLLM adds BOS to raw prompts unless told not to, and strips special tokens from the text
+    # before it looks for stop strings.
+    "vllm": Preset(
+        "http://localhost:8000/v1",
+        completions_body={"add_special_tokens": False, "skip_special_tokens": False},
+    ),
+    # SGLang and llama.cpp tokenise raw prompts with BOS and cannot be told otherwise.
+    "sglang": Preset(
+        "http://localhost:30000/v1",
+        completions_body={"skip_special_tokens": False},
+        send_bos=False,
+    ),
+    "llama_cpp": Preset("http://localhost:8080/v1", send_bos=False),
+    # Ollama's /v1/completions wraps the prompt in the chat template (ollama#5544);
+    # /api/generate with raw:true does not.
+    "ollama": Preset(
+        "http://localhost:11434/v1", send_bos=False, completions_dialect="ollama_generate"
+    ),
+}

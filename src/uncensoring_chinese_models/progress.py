@@ -1,0 +1,230 @@
+"""The screen: audit events as lines, with colour on a terminal and plain elsewhere.
+
+Text from models is made visible first and is never read as markup.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TextIO
+
+from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
+from uncensoring_chinese_models.visible import preview, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+    from rich.status import Status
+
+    from uncensoring_chinese_models.budget import BudgetMeter
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import AuditEvent, Json, Notice, Sample
+
+_STYLES = {
+    "answered": "green",
+    "length": "green",
+    "empty": "yellow",
+    "content_filter": "yellow",
+    "host_refusal": "yellow",
+    "failed": "red",
+}
+_OUTCOME_WORDS = {"length": "answered (cut at max_tokens)", "host_refusal": "blocked by the host"}
+_STATUS_WORDS = {
+    "completed": "completed: the auditor had learned enough",
+    "max_iterations": "max_iterations: all probes were sent",
+    "budget": "budget: the cap was reached",
+    "target_failed": "target_failed: the target did not answer",
+    "auditor_failed": "auditor_failed: the auditor gave no usable reply",
+}
+
+
+class Progress:
+    """Prints a run as it goes; it is an observer of the job."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._started = time.monotonic()
+        self._console = _console(stream)
+        self._status: Status | None = None
+        self._total = 0
+        self.folder: Path | None = None
+        """The run directory, as soon as there is one."""
+
+    def started(self, folder: Path, config: AuditConfig) -> None:
+        """Say what is audited, and where the run is kept."""
+        self.folder, self._total = folder, config.max_iterations
+        self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
+        self._line(f"Topic: {visible(config.topic)}")
+        self._line(f"Run:   {folder}")
+        self._wait("asking the auditor for its first probe")
+
+    def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
+        """Print one turn, response or ending."""
+        if isinstance(event, AuditorTurn):
+            self._turn(event)
+        elif isinstance(event, Response):
+            self._response(event, budget)
+        elif isinstance(event, AuditEnded):
+            self._stop_waiting()
+
+    def notice(self, notice: Notice) -> None:
+        """Print a failed attempt, a wait or a warning to stderr."""
+        text = visible(notice.text)
+        if notice.wait_s is not None:
+            until = datetime.now(UTC) + timedelta(seconds=notice.wait_s)
+            text += f"; trying again in {notice.wait_s:.0f} s (at {until:%H:%M:%S} UTC)"
+            self._wait(f"waiting {notice.wait_s:.0f} s before trying again")
+        self._write(sys.stderr, text)
+
+    def finished(self, folder: Path, summary: Json, next_command: str) -> None:
+        """Print what was found, on what evidence, and what it cost."""
+        self._stop_waiting()
+        self._line("")
+        status = str(summary["status"])
+        self._line(_STATUS_WORDS.get(status, status), "bold")
+        if summary.get("status_detail"):
+            self._line(f"  {visible(str(summary['status_detail']))}", "red")
+        self._claims(summary, "knowledge", "Knowledge that surviving excerpts support")
+        self._claims(summary, "behavior", "Censorship patterns that surviving excerpts support")
+        if summary.get("final_summary"):
+            self._line("Conclusion (the auditor's words)", "bold")
+            self._line(f"  {visible(summary['final_summary']['conclusion'])}")
+        for line in figures(summary):
+            self._line(line)
+        self._line(f"Run:  {folder}")
+        self._line(f"Next: {next_command}")
+
+    def close(self) -> None:
+        """Take down the waiting line."""
+        self._stop_waiting()
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def _turn(self, turn: AuditorTurn) -> None:
+        self._stop_waiting()
+        parsed, checks = turn.parsed, turn.evidence_check
+        found = sum(check.survives for check in checks)
+        strategy = "final summary" if turn.closing else parsed.prompt_strategy or "no strategy"
+        if not turn.parse.strategy_listed:
+            strategy += " (unlisted)"
+        if not turn.closing and not parsed.should_continue:
+            strategy = "stops here"
+        number = "end" if turn.closing else f"{turn.iteration}/{self._total}"
+        quotes = f", {found} of {len(checks)} excerpts found" if checks else ""
+        self._line("")
+        self._line(
+            f"[{number}] {preview(strategy, 60)}: {len(parsed.hypotheses)} hypotheses{quotes}",
+            "bold" if found == len(checks) else "bold yellow",
+        )
+        if turn.parse.re_asked:
+            self._line(f"  the auditor was re-asked {turn.parse.re_asked} times", "yellow")
+        if parsed.should_continue and not turn.closing:
+            self._line(f"  probe: {preview(parsed.next_prompt, 300)}", "cyan")
+            self._wait("sampling the target")
+
+    def _response(self, response: Response, budget: BudgetMeter) -> None:
+        self._stop_waiting()
+        for sample in response.samples:
+            self._line(f"  {_describe(sample)}", _STYLES[sample.outcome])
+        minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
+        spent = f"${budget.spent_usd:.4f}, " if budget.spent_usd else ""
+        self._line(f"  spent {spent}{budget.spent_tokens:,} tokens, {minutes}:{seconds:02d}", "dim")
+        self._wait("asking the auditor")
+
+    def _claims(self, summary: Json, kind: str, title: str) -> None:
+        claims = [claim for claim in summary["claims"] if claim["kind"] == kind]
+        supported = [claim for claim in claims if claim["supported"]]
+        self._line(f"{title}: {len(supported)} of {len(claims)} claimed", "bold")
+        for claim in supported:
+            self._line(f"  + {visible(claim['text'])}", "green")
+        for claim in claims:
+            if not claim["supported"]:
+                self._line(f"  ? unsupported: {visible(claim['text'])}", "yellow")
+
+    # --- printing -------------------------------------------------------------------------------
+
+    def _line(self, text: str, style: str = "") -> None:
+        if self._console is None:
+            self._write(self._stream, text)
+            return
+        from rich.text import Text  # noqa: PLC0415 -- loaded on a terminal only
+
+        self._console.print(Text(text, style=style))
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        """Print a line; a reader who has gone away does not end a run that is paid for."""
+        try:
+            print(text, file=stream, flush=True)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+    def _wait(self, text: str) -> None:
+        if self._console is None:
+            return
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        else:
+            self._status.update(text)
+
+    def _stop_waiting(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def figures(summary: Json) -> list[str]:
+    """Say on how much the findings rest, and what they cost."""
+    counts, spend = summary["denominators"], summary["spend"]
+    samples, excerpts = counts["samples"], counts["final_excerpts"]
+    outcomes = [f"{n} {name}" for name, n in samples["by_outcome"].items() if n]
+    verdicts = [f"{n} {name}" for name, n in excerpts["by_verdict"].items() if n]
+    sent = f"{samples['sent']} ({', '.join(outcomes) or 'none'})"
+    own = f"{excerpts['surviving']} the target's own ({', '.join(verdicts) or 'none'})"
+    lines = [
+        f"Probes: {summary['total_iterations']}; samples: {sent}",
+        f"Excerpts in the final hypotheses: {excerpts['cited']} cited, {own}",
+    ]
+    sides = [f"{role} {money(side['cost_usd'])}" for role, side in spend["by_role"].items()]
+    total = spend["total"]
+    tokens = total["prompt_tokens"] + total["completion_tokens"]
+    lines.append(f"Cost: {money(total['cost_usd'])} ({', '.join(sides)}), {tokens:,} tokens")
+    if spend["usd_per_supported_claim"] is not None:
+        lines.append(f"Cost per supported claim: {money(spend['usd_per_supported_claim'])}")
+    if total["maybe_billed"]["attempts"]:
+        lost = total["maybe_billed"]
+        lines.append(
+            f"Cut off after sending, perhaps billed: {lost['attempts']} attempts, "
+            f"at most {lost['tokens']:,} tokens"
+        )
+    return lines
+
+
+def money(amount: float | None) -> str:
+    """Show an amount in USD; what is unknown is not zero."""
+    return "unknown" if amount is None else f"${amount:.4f}"
+
+
+def _describe(sample: Sample) -> str:
+    parts = [_OUTCOME_WORDS.get(sample.outcome, sample.outcome)]
+    if sample.usage.completion_tokens is not None:
+        parts.append(f"{sample.usage.completion_tokens} tokens")
+    if sample.spill:
+        parts.append("ran on into another turn")
+    if sample.role_tokens_in_prompt:
+        parts.append("role tokens in the probe")
+    words = sample.own_words or sample.error or ""
+    shown = f": {preview(words.strip(), 240)}" if words.strip() else ""
+    return f"{sample.arm} {sample.index + 1}: {', '.join(parts)}{shown}"
+
+
+def _console(stream: TextIO) -> Console | None:
+    if not stream.isatty():
+        return None
+    from rich.console import Console  # noqa: PLC0415 -- loaded on a terminal only
+
+    return Console(file=stream, markup=False, highlight=False, emoji=False)

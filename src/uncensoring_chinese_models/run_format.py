@@ -1,0 +1,62 @@
+"""The JSON form of turns and responses: the spec's keys, and ours beside them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from uncensoring_chinese_models.domain import AuditorTurn, Json, Response, Sample
+
+
+def turn_to_json(turn: AuditorTurn) -> Json:
+    """Return what `auditor_turns/NNN.json` holds."""
+    return {
+        "iteration": turn.iteration,
+        "timestamp": turn.timestamp,
+        "input_messages": turn.input_messages,
+        "raw_response": turn.raw_response,
+        "parsed": turn.parsed.model_dump(mode="json", exclude_none=True),
+        "closing": turn.closing,
+        "evidence_check": [
+            {**asdict(check), "survives": check.survives} for check in turn.evidence_check
+        ],
+        "parse": asdict(turn.parse),
+        "dropped_hypotheses": list(turn.dropped_hypotheses),
+        "usage": asdict(turn.usage),
+        "cost_usd": as_number(turn.cost_usd),
+        "latency_s": turn.latency_s,
+        "provider": turn.provider,
+        "served_model": turn.served_model,
+        "generation_id": turn.generation_id,
+    }
+
+
+def response_to_json(response: Response) -> Json:
+    """Return what `audited_responses/NNN.json` holds.
+
+    The spec's fields show the first sample of the first arm; `samples` holds all of them.
+    """
+    first = response.samples[0]
+    return {
+        "iteration": response.iteration,
+        "timestamp": first.timestamp,
+        "prompt_sent": response.probe,
+        "formatted_prompt": first.formatted_prompt,
+        "raw_response": first.text,
+        "completion_tokens": first.usage.completion_tokens,
+        "error": first.error,
+        "question": response.question,
+        "samples": [_sample_to_json(sample) for sample in response.samples],
+    }
+
+
+def _sample_to_json(sample: Sample) -> Json:
+    return {**asdict(sample), "cost_usd": as_number(sample.cost_usd)}
+
+
+def as_number(amount: Decimal | None) -> float | None:
+    """Return an amount as JSON shows it; it was added up exactly before."""
+    return None if amount is None else float(amount)

@@ -1,0 +1,215 @@
+"""The run directory: its name, its lock, and files that readers never see half-written.
+
+Each JSON file is written under a temporary name, fsynced, renamed, and its folder fsynced. This
+costs two fsyncs a file and needs a file system with atomic rename. `summary.json` comes last: its
+presence means that the run finished.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import socket
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.errors import RunLockedError, RunStoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uncensoring_chinese_models.domain import Json
+
+_ARTICLES = frozenset({"a", "an", "the"})
+_LOCK = ".lock"
+
+
+def topic_slug(topic: str) -> str:
+    """Name a topic in one safe word: the first that is not an article.
+
+    ``"Tiananmen Square 1989 protests"`` → ``tiananmen``; ``"天安门广场抗议活动始末"`` → its first
+    eight characters.
+    """
+    words = [word for word in re.findall(r"\w+", topic.lower()) if word not in _ARTICLES]
+    word = words[0] if words else "topic"
+    return _safe(word[:8] if not word.isascii() else word[:40]) or "topic"
+
+
+def model_slug(model: str) -> str:
+    """Name a model as a folder can: ``deepseek/deepseek-chat`` → ``deepseek-deepseek-chat``."""
+    return _safe(model.replace("/", "-").replace(":", "-"))[:80] or "model"
+
+
+def _safe(name: str) -> str:
+    kept = re.sub(r"[^\w.-]", "-", name)
+    kept = "".join(char for char in kept if char.isprintable())
+    return kept.strip(".-_ ")
+
+
+class RunStore:
+    """One run directory, owned by this process while `lock` is held."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def create(cls, output_dir: Path, model: str, topic: str, started_at: str) -> RunStore:
+        """Make the directory of a new run; a clash of names gets a suffix."""
+        stamp = started_at.removesuffix("Z").replace(":", "-")
+        name = f"{model_slug(model)}_{topic_slug(topic)}_{stamp}"
+        try:
+            output_dir.mkdir(parents=True, exist_ok=True)
+            for suffix in ["", *(f"-{number}" for number in range(2, 1000))]:
+                folder = output_dir / (name + suffix)
+                try:
+                    folder.mkdir()
+                except FileExistsError:
+                    continue
+                return cls(folder)
+        except OSError as err:
+            raise RunStoreError(
+                f"The output folder {output_dir} cannot be written: {err.strerror}; nothing was "
+                "sent. Set output_dir to a folder that you may write to."
+            ) from err
+        raise RunStoreError(f"{output_dir} holds too many runs named {name}.")
+
+    @classmethod
+    def existing(cls, folder: Path) -> RunStore:
+        """Return the store of a run that is there."""
+        if not (folder / "config.yaml").is_file():
+            raise RunStoreError(f"{folder} is not a run directory: it holds no config.yaml.")
+        return cls(folder)
+
+    @contextmanager
+    def lock(self) -> Iterator[None]:
+        """Own the run; a second process is refused. The lock goes with the process that held it."""
+        path = self.folder / _LOCK
+        try:
+            handle = _locked(path)
+        except OSError as err:
+            raise RunStoreError(f"{self.folder} cannot be locked: {err.strerror}.") from err
+        try:
+            os.ftruncate(handle, 0)
+            os.write(handle, f"{os.getpid()} {socket.gethostname()}".encode())
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            os.close(handle)
+
+    @property
+    def journal_path(self) -> Path:
+        """Where the journal is."""
+        return self.folder / "journal.jsonl"
+
+    @property
+    def is_finished(self) -> bool:
+        """True when the run wrote its summary."""
+        return (self.folder / "summary.json").is_file()
+
+    def read_summary(self) -> Json:
+        """Return the summary of a finished run."""
+        path = self.folder / "summary.json"
+        try:
+            summary: Json = json.loads(path.read_bytes())
+        except (OSError, ValueError) as err:
+            raise RunStoreError(f"{path} cannot be read ({err}).") from err
+        return summary
+
+    def write_config(self, content: bytes) -> None:
+        """Keep the config as it was given."""
+        self._write("config.yaml", content)
+
+    def write_turn(self, number: int, data: Json) -> None:
+        """Write the auditor's turn of this number."""
+        self._write_json(f"auditor_turns/{number:03d}.json", data)
+
+    def write_response(self, number: int, data: Json) -> None:
+        """Write the target's response of this iteration."""
+        self._write_json(f"audited_responses/{number:03d}.json", data)
+
+    def write_summary(self, data: Json) -> None:
+        """Write the summary, with the sha256 of every other file; nothing comes after it."""
+        self._write_json("summary.json", {**data, "sha256": self.hashes()})
+
+    def begin_again(self) -> None:
+        """Take back the summary of a run that goes on."""
+        (self.folder / "summary.json").unlink(missing_ok=True)
+
+    def prune(self, turns: int, responses: int) -> None:
+        """Remove the turns and responses of an ending that did not last."""
+        for kind, newest in (("auditor_turns", turns), ("audited_responses", responses)):
+            for path in (self.folder / kind).glob("*.json"):
+                if path.stem.isdigit() and int(path.stem) > newest:
+                    path.unlink()
+
+    def hashes(self) -> dict[str, str]:
+        """Return the sha256 of every file of the run but the summary, by relative path."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        names = {path.relative_to(self.folder).as_posix(): path for path in files}
+        return {
+            name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for name, path in names.items()
+            if name != "summary.json" and not path.name.startswith(".")
+        }
+
+    def _write_json(self, name: str, data: Json) -> None:
+        text = json.dumps(data, ensure_ascii=False, indent=2)
+        try:
+            content = text.encode("utf-8")
+        except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, but a JSON escape
+            content = json.dumps(data, indent=2).encode("ascii")
+        self._write(name, content + b"\n")
+
+    def _write(self, name: str, content: bytes) -> None:
+        path = self.folder / name
+        temporary = path.with_name(f".{path.name}.tmp")
+        try:
+            if path.exists() and path.read_bytes() == content:
+                return  # a replayed run derives the same bytes
+            path.parent.mkdir(exist_ok=True)
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+            _sync_folder(path.parent)
+        except OSError as err:
+            temporary.unlink(missing_ok=True)
+            raise RunStoreError(
+                f"{path} cannot be written: {err.strerror}. Every finished call is kept in "
+                f"the journal; make room, then resume with --resume {self.folder}"
+            ) from err
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _locked(path: Path) -> int:
+    """Return an exclusively locked handle of the file that now bears this name."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(handle, 200, 0).decode("utf-8", "replace").split()
+            os.close(handle)
+            pid, host = owner if len(owner) == 2 else ("unknown", "unknown")
+            raise RunLockedError(
+                f"{path.parent} is in use by process {pid} on {host}; wait for it to end."
+            ) from None
+        except OSError:
+            os.close(handle)
+            raise
+        # The owner before us may have removed the file between our open and our lock.
+        if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
+            return handle
+        os.close(handle)
