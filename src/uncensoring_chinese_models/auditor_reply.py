@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -127,7 +127,7 @@ def _candidates(text: str) -> list[str]:
     """Return the objects that may be replies, last first; if there are none, the longest."""
     spans, complete = _objects(text)
     if not complete:
-        raise AuditorReplyError("the reply was cut off, or a quote is not escaped: no final brace")
+        raise AuditorReplyError("the reply was cut off, or a quote is not escaped: it never closes")
     if not spans:
         raise AuditorReplyError(f"the reply holds no JSON object; it begins {_quote(text, 120)}")
     likely = [span for span in spans if text.find("hypotheses", *span) >= 0]
@@ -200,7 +200,9 @@ def _repair(part: str, refusal: AuditorReplyError) -> Json:
 def _is_whole(part: str, key: str, value: str) -> bool:
     """Say whether the value stands in the text in full, up to the next field or the end."""
     escaped = json.dumps(value, ensure_ascii=False)[1:-1]
-    forms = (value, value.replace("\n", "\\n"), escaped, escaped.replace("\\n", "\n"))
+    forms = [escaped]
+    if "\\" not in value:  # else a backslash in the text might mean itself or an escape
+        forms += [value, value.replace("\n", "\\n"), escaped.replace("\\n", "\n")]
     pattern = f"{_KEY.format(key)}[\"'“”](?:{'|'.join(map(re.escape, forms))}){_END}"
     return re.search(pattern, part, re.DOTALL) is not None
 
@@ -223,7 +225,7 @@ def _validate(data: Json, *, known: Mapping[str, Hypothesis], closing: bool) -> 
     try:
         reply = AuditorReply.model_validate(fields)
     except ValidationError as error:
-        raise AuditorReplyError("\n".join(_explain(error))[:800]) from None
+        raise AuditorReplyError("\n".join(islice(_explain(error), 8))[:800]) from None
     for problem in _problems(reply, closing=closing):
         raise AuditorReplyError(problem)
     return reply

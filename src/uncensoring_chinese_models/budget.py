@@ -239,15 +239,15 @@ class _Total:
         """Return the figures; the cost is null as soon as one call's is unknown."""
         return {
             "calls": self.calls,
-            "failed_attempts": self.failed_attempts,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
             "cost_usd": None if self.calls_without_cost else float(self.cost_usd),
             "known_cost_usd": float(self.cost_usd),
             "calls_without_cost": self.calls_without_cost,
-            "maybe_billed": {
-                "attempts": self.uncertain_attempts,
-                "usd": float(self.uncertain_usd),
-                "tokens": self.uncertain_tokens,
+            "fruitless_attempts": {
+                "failed": self.failed_attempts,
+                "maybe_billed": self.uncertain_attempts,
+                "maybe_billed_usd": float(self.uncertain_usd),
+                "maybe_billed_tokens": self.uncertain_tokens,
             },
         }

@@ -12,7 +12,15 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv import find_dotenv, load_dotenv
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    field_validator,
+    model_validator,
+)
 
 from uncensoring_chinese_models.domain import Arm, Json, Price
 from uncensoring_chinese_models.errors import ConfigError, MissingCredentialError
@@ -32,7 +40,8 @@ def _not_blank(value: str) -> str:
 
 def _http_url(value: str) -> str:
     parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    is_torn = any(char.isspace() or not char.isprintable() for char in value)
+    if is_torn or parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must be an address such as http://localhost:8000/v1")
     if parts.username or parts.password:
         raise ValueError("must not hold a user name or password; use api_key_env")
@@ -42,7 +51,14 @@ def _http_url(value: str) -> str:
     return value.rstrip("/")
 
 
+def _variable_name(value: str) -> str:
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", value):  # it may be the key itself
+        raise ValueError("must be the name of an environment variable, such as MY_API_KEY")
+    return value
+
+
 Line = Annotated[str, AfterValidator(_not_blank)]
+VariableName = Annotated[str, AfterValidator(_variable_name)]
 Url = Annotated[str, AfterValidator(_http_url)]
 
 
@@ -119,6 +135,10 @@ class TokenPrice(Settings):
         )
 
 
+_OUR_FIELDS = frozenset({"model", "messages", "prompt", "stream", "max_tokens", "n", "echo"})
+"""Fields of a body that `extra_body` must leave alone; `echo` would return our words as theirs."""
+
+
 class Endpoint(Settings):
     """Where one side is reached."""
 
@@ -126,11 +146,11 @@ class Endpoint(Settings):
     """Kind of server; by default openrouter, or openai_compatible where base_url is given."""
     base_url: Url | None = None
     """Address up to and including /v1; by default the preset's."""
-    api_key_env: Line | None = None
+    api_key_env: VariableName | None = None
     """Environment variable that holds the key; without it only OpenRouter itself gets one."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Extra HTTP headers."""
-    extra_body: dict[str, Any] = Field(default_factory=dict)
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     """Extra fields for each request body."""
     timeout_s: float = Field(default=300, gt=0)
     """Longest time one attempt may take."""
@@ -143,20 +163,31 @@ class Endpoint(Settings):
     def _has_address(self) -> Endpoint:
         if self.traits.base_url is None and self.base_url is None:
             raise ValueError("preset openai_compatible needs a base_url")
-        secret = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
-        for name in self.headers:
-            if secret.search(name):  # a config is copied into the run directory and published
-                raise ValueError(f"headers.{name}: a config must hold no secret; use api_key_env")
-        clash = set(self.extra_body) & {"model", "messages", "prompt", "stream", "max_tokens", "n"}
+        clash = set(self.extra_body) & _OUR_FIELDS
         if clash:
             raise ValueError(f"extra_body must not set {', '.join(sorted(clash))}")
         return self
 
+    @field_validator("headers")
+    @classmethod
+    def _no_secret_and_no_line_break(cls, headers: dict[str, str]) -> dict[str, str]:
+        secret = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
+        for name, value in headers.items():
+            if secret.search(name):  # a config is copied into the run directory and published
+                raise ValueError(f"{name}: a config must hold no secret; use api_key_env")
+            if not re.fullmatch(r"[!#-'*+.^-z|~0-9A-Z-]+", name) or not value.isprintable():
+                raise ValueError(f"{name!r}: this name and value make no HTTP header")
+        return headers
+
+    @property
+    def preset_name(self) -> PresetName:
+        """The name of the preset that applies."""
+        return self.preset or ("openrouter" if self.base_url is None else "openai_compatible")
+
     @property
     def traits(self) -> Preset:
         """The preset that applies."""
-        implied = "openrouter" if self.base_url is None else "openai_compatible"
-        return PRESETS[self.preset or implied]
+        return PRESETS[self.preset_name]
 
     @property
     def is_openrouter(self) -> bool:
@@ -186,7 +217,7 @@ class TargetEndpoint(Endpoint):
 
     template: str | dict[str, Any] | None = None
     """Chat template: a family name, or a mapping with user_open etc.; by default by model name."""
-    provider: dict[str, Any] | None = None
+    provider: dict[str, JsonValue] | None = None
     """OpenRouter's routing object, e.g. {only: [deepinfra], allow_fallbacks: false}."""
     send_bos: bool | None = None
     """Whether raw prompts begin with the template's BOS token; by default the preset's."""
@@ -263,7 +294,7 @@ class AuditConfig(Settings):
         what is returned here must stay the same.
         """
         free = {"api_key_env", "base_url", "headers", "timeout_s", "max_concurrency", "price"}
-        return self.model_dump(
+        settings = self.model_dump(
             mode="json",
             exclude={
                 "budget": True,
@@ -273,6 +304,10 @@ class AuditConfig(Settings):
                 "audited_endpoint": free,
             },
         )
+        # An address may imply the preset, and the preset decides what a body holds.
+        settings["auditing_endpoint"]["preset"] = self.auditing_endpoint.preset_name
+        settings["audited_endpoint"]["preset"] = self.audited_endpoint.preset_name
+        return settings
 
 
 def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
@@ -283,9 +318,11 @@ def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
     name = endpoint.key_variable
     if name is None:
         return None
+    if not os.environ.get(name, "").strip():
+        os.environ.pop(name, None)  # set but empty: it must not hide the one in .env
     dotenv_path = find_dotenv(usecwd=True)
     if dotenv_path:
-        load_dotenv(dotenv_path)
+        _load_dotenv(dotenv_path)
     key = os.environ.get(name, "").strip()
     if not key:
         if not required:
@@ -295,9 +332,18 @@ def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
             f"No API key: {name} is not set; looked in the environment and {looked}. "
             f"Put a line {name}=... into .env, then run the same command again."
         )
-    if not key.isascii() or not key.isprintable() or " " in key:
+    if not key.isascii() or not key.isprintable() or not set(key).isdisjoint(" '\""):
         raise ConfigError(
-            f"The value of {name} holds spaces, line breaks or non-ASCII characters; "
+            f"The value of {name} holds spaces, line breaks, quotes or non-ASCII characters; "
             "copy the key again, without quotes or anything around it."
         )
     return key
+
+
+def _load_dotenv(path: str) -> None:
+    try:
+        load_dotenv(path)
+    except UnicodeDecodeError:  # its message would quote the file
+        raise ConfigError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
+    except OSError as err:
+        raise ConfigError(f"{path} cannot be read: {err.strerror}.") from err

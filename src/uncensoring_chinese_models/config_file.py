@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.visible import preview, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uncensoring_chinese_models.domain import Json
+
+_MOST_VALUES = 10_000
+_DEEPEST = 50
+_TOO_MUCH = "it is nested too deep or holds too much, counting what its aliases stand for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +58,37 @@ def describe(err: ValidationError, model: type[BaseModel]) -> str:
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's safe loader, which also refuses a key given twice."""
+    """YAML's safe loader, which also refuses a key given twice and endless merging."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 -- the signature is PyYAML's
         seen: set[str] = set()
         for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue  # refused below, as a key that is no text
             if key.value in seen:
                 line = key.start_mark.line + 1
                 raise ConfigError(f"the key {key.value!r} is given twice (line {line})")
             seen.add(key.value)
         return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        if len(node.value) > _MOST_VALUES:
+            raise ConfigError(_TOO_MUCH)
+
+
+def _load_yaml(text: str) -> object:
+    """Read YAML; a few lines of aliases must not grow beyond all bounds later on."""
+    value = yaml.load(text, _UniqueKeyLoader)  # noqa: S506 -- it is a SafeLoader
+    pending, count = [(value, 0)], 0
+    while pending:
+        item, depth = pending.pop()
+        held = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        count += len(held)
+        if count > _MOST_VALUES or depth > _DEEPEST:
+            raise ConfigError(_TOO_MUCH)
+        pending += [(child, depth + 1) for child in held]
+    return value
 
 
 def _read(path: Path) -> bytes:
@@ -77,7 +104,7 @@ def _read(path: Path) -> bytes:
 
 def _parse(raw: bytes, path: str | Path) -> Json:
     try:
-        mapping = yaml.load(raw.decode("utf-8-sig"), _UniqueKeyLoader)  # noqa: S506 -- it is a SafeLoader
+        mapping = _load_yaml(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text.") from None
     except ConfigError as err:
@@ -100,7 +127,7 @@ def _yaml_problem(err: Exception) -> str:
 
 def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
     head = "# Merged from the given config and these overrides:\n"
-    names = "".join(f"#   {' '.join(word.split())}\n" for word in overrides)
+    names = "".join(f"#   {visible(word)}\n" for word in overrides)
     body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
     return (head + names + body).encode("utf-8", "backslashreplace")
 
@@ -121,6 +148,8 @@ def _override(mapping: Json, word: str) -> None:
         child = mapping.setdefault(parent, {})
         if not isinstance(child, dict):
             raise ConfigError(f"{name}: {parent} is not a group of settings in this config.")
+        child = dict(child)  # an alias may share it with another group
+        mapping[parent] = child
         mapping = child
     mapping[last] = value
 
@@ -133,11 +162,11 @@ def _value_for(path: list[str], text: str) -> object:
         if model is None:  # below a free-form mapping, such as provider
             return _as_yaml(path, text)
         if name not in model.model_fields:
-            raise ConfigError(_unknown_key(".".join(path[: depth + 1]), name, model))
+            raise ConfigError(f"{_unknown_key('.'.join(path[: depth + 1]), name, model)}.")
         annotation = model.model_fields[name].annotation
     if _settings_in(annotation) is not None:
         raise ConfigError(f"{'.'.join(path)} is a group of settings; name one of its keys.")
-    members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
+    members = _members(annotation)
     takes_text = str in members and dict not in [get_origin(member) for member in members]
     if takes_text and not (text in ("null", "~", "") and type(None) in members):
         return text
@@ -147,16 +176,21 @@ def _value_for(path: list[str], text: str) -> object:
 _UNIONS = (Union, type(int | str))
 
 
+def _members(annotation: object) -> list[object]:
+    """Return the types that an annotation allows."""
+    parts = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
+    return [get_args(part)[0] if get_origin(part) is Annotated else part for part in parts]
+
+
 def _as_yaml(path: list[str], text: str) -> object:
     try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as err:
-        raise ConfigError(f"{'.'.join(path)}: {text!r} is not a valid value.") from err
+        return _load_yaml(text)
+    except (ConfigError, yaml.YAMLError, RecursionError, ValueError) as err:
+        raise ConfigError(f"{'.'.join(path)}: '{preview(text, 80)}' is not a valid value.") from err
 
 
 def _settings_in(annotation: object) -> type[BaseModel] | None:
-    members = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
-    for member in members:
+    for member in _members(annotation):
         if isinstance(member, type) and issubclass(member, BaseModel):
             return member
     return None
@@ -175,9 +209,11 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     message = message[0].lower() + message[1:]
     message = message.replace("input should be", "must be")
     given = error.get("input")
-    shown = "" if isinstance(given, dict | list | BaseModel) else f", not {given!r}"
+    # Our own sentences say enough, and what they refuse may hold a password or a key.
+    hidden = error["type"] == "value_error" or isinstance(given, dict | list | BaseModel)
+    shown = "" if hidden else f", not {given!r}"
     hint = ""
-    if error["type"] == "string_type" and isinstance(given, int | float | bool) | (given is None):
+    if error["type"] == "string_type" and isinstance(given, int | float | date):
         hint = " (put it in quotes)"
     return f"{where or 'config'} {message}{shown[:80]}{hint}"
 

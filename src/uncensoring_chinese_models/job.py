@@ -27,7 +27,7 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.journal import Journal
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
-from uncensoring_chinese_models.run_store import RunStore
+from uncensoring_chinese_models.run_store import RunStore, run_name
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import open_sides, stack, utc_now
 from uncensoring_chinese_models.summary import RunRecord, summarise
@@ -139,6 +139,8 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
             gate = BudgetGate(budget, prices, journal.decide)
             _refuse_hopeless_budget(config, sampler, gate, journal)
             observer.started(store.folder, config)
+            if journal.cut_bytes:
+                observer.notice(Notice("The journal's torn last line was cut off; all else is kept."))
             auditor, target = (
                 stack(side, config, journal, budget, in_flight, observer.notice) for side in sides
             )
@@ -192,9 +194,8 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
     """Open a new run directory, or one that is to go on, and own it."""
     config = loaded.settings
     if resume is None:
-        folder = Path(config.output_dir)
-        store = RunStore.create(folder, config.audited_model, config.topic, utc_now())
-        store.write_config(loaded.file_bytes)
+        name = run_name(config.audited_model, config.topic, utc_now())
+        store = RunStore.create(Path(config.output_dir), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
     with store.lock():

@@ -162,7 +162,6 @@ class Journal:
             return None
         if held.request != request_hash(call):
             if held.may_differ:
-                del self._held[str(call.key)]
                 return None
             raise ResumeMismatchError(
                 f"{self._path.parent}: call {call.key} would send another request than the one "
@@ -174,14 +173,15 @@ class Journal:
 
     def sent(self, call: Call, reservation: Reservation) -> int:
         """Record that an attempt is about to leave; return its number."""
-        held = self._held.setdefault(str(call.key), _Held(request_hash(call), call.key.role))
+        held = self._held.get(str(call.key))
+        number = 1 if held is None else held.attempts + 1
         record: Json = {"type": "sent", "call": str(call.key), "role": call.key.role}
-        record |= {"attempt": held.attempts + 1, "at": self._now(), "request": held.request}
+        record |= {"attempt": number, "at": self._now(), "request": request_hash(call)}
         usd = None if reservation.usd is None else str(reservation.usd)
         record["reserved"] = {"usd": usd, "tokens": reservation.tokens}
         self._append(record)
         self._apply(record)
-        return held.attempts
+        return number
 
     def attempted(self, call: Call, attempt: int, result: Reply | ClientError) -> None:
         """Record durably how the attempt ended."""
@@ -221,7 +221,7 @@ class Journal:
         try:
             record = json.loads(line)
             prev, kind = record["prev"], record["type"]
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise CorruptRunError(
                 f"{where} is not a journal record; nothing was changed."
             ) from None
@@ -261,7 +261,7 @@ class Journal:
         fresh = _Held(record["request"], record["role"])
         held = self._held.setdefault(record["call"], fresh)
         if held.request != record["request"]:  # asked anew after a reopened call
-            fresh.attempts = held.attempts
+            del self._held[record["call"]]  # it now comes after what was sent before it
             held = self._held[record["call"]] = fresh
         held.attempts = record["attempt"]
         usd = record["reserved"]["usd"]
@@ -315,13 +315,20 @@ class Journal:
             if durable:
                 os.fsync(self._fd)
         except OSError as err:
-            os.ftruncate(self._fd, self._size)
+            self._take_back()
             raise RunStoreError(
                 f"{self._path} cannot be written: {err.strerror}. Every call recorded before is "
                 f"kept; make room, then resume with --resume {self._path.parent}"
             ) from err
         self._size += written
         self._last_hash = hashlib.sha256(line).hexdigest()
+
+    def _take_back(self) -> None:
+        """Cut off a line that was not written whole; if that fails, write nothing after it."""
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError:
+            self.close()
 
 
 # --- JSON forms -----------------------------------------------------------------------------------

@@ -14,9 +14,11 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from rapidfuzz import fuzz
+
+Tier = Literal["exact", "normalised", "near"]
 
 NEAR_SCORE = 90.0
 """Similarity in percent from which a quote counts as near, if it also keeps the facts."""
@@ -36,15 +38,18 @@ _DOTS = ".\u2025\u2026\u22ef\uff0e"
 _INVISIBLE = (  # never seen, so never quoted: soft hyphen, zero widths, direction marks, selectors
     "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff"
 )
+# Quoters also leave out the asterisks of bold type; those of 2**10 mean something.
+_UNQUOTED = rf"[{_INVISIBLE}]|\*{{2,}}+(?!\d)|(?<!\d)\*{{2,}}+"
 _PLAIN = (  # characters that fold one to one, whatever stands beside them, unless it is a mark
-    "!-,/-~\u2018-\u201f\u3001\u3002\u3008-\u3011\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf"
-    "\u4e00-\u9fff\uac00-\ud7a3\uff01-\uff0c\uff0f-\uff5e"
+    "!-)+,/-~\u00c0-\u00d6\u00d8-\u00de\u00e0-\u00f6\u00f8-\u00fe\u0410-\u044f\u2018-\u201f\u3001"
+    "\u3002\u3008-\u3011\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
+    "\uff01-\uff0c\uff0f-\uff5e"
 )
 _TOKEN = re.compile(
     # A plain run gives up its last character if what follows might be a mark that joins it.
-    rf"(?P<plain>[{_PLAIN}]+(?![^{_PLAIN}\s{_DASHES}{_DOTS}]))"
-    rf"|(?P<space>[{_INVISIBLE}]*\s[\s{_INVISIBLE}]*)"
-    rf"|(?P<invisible>[{_INVISIBLE}]+)"
+    rf"(?P<plain>[{_PLAIN}]+(?:(?:[.\-] ?| )[{_PLAIN}]+)*(?![^{_PLAIN}\s{_DASHES}{_DOTS}]))"
+    rf"|(?P<space>(?:{_UNQUOTED})*+\s(?:\s|{_UNQUOTED})*+)"
+    rf"|(?P<unquoted>(?:{_UNQUOTED})++)"
     rf"|(?P<dash>[{_DASHES}]+)"
     rf"|(?P<dots>[{_DOTS}]+)"
     r"|(?P<other>.)",
@@ -52,17 +57,15 @@ _TOKEN = re.compile(
 )
 _INVISIBLE_ONE = re.compile(f"[{_INVISIBLE}]")
 _ONE_QUOTE = dict.fromkeys(map(ord, _QUOTES), "'")
-_ELLIPSIS = re.compile(r"\[ ?\.(?: ?\.){2} ?\]|\( ?\.(?: ?\.){2} ?\)|\.(?: ?\.){2}")
+_ELLIPSIS = re.compile(r"\[ ?\.(?: ?\.){2,} ?\]|\( ?\.(?: ?\.){2,} ?\)|\.(?: ?\.){2,}")
 _MAX_MARKS = 30
 """Marks that are read as one character's, as in Unicode's stream-safe format (UAX #15): to sort a
 longer run of them takes time that grows with its square."""
 
 _IDEOGRAPH = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W\d_{_IDEOGRAPH}]"
-_NUMBER = (
-    r"\d+(?:[.,]\d+)*|"
-    "[〇零一二两兩三四五六七八九十百千万萬亿億兆壹贰叁肆伍陆柒捌玖拾佰仟廿卅几数半]+"
-)
+_NUMERALS = "〇零一二两兩三四五六七八九十百千万萬亿億兆壹贰叁肆伍陆柒捌玖拾佰仟廿卅几数半"
+_NUMBER = rf"\d+(?:[.,]\d+)*|[{_NUMERALS}]+"
 _NUMBER_WORD = (
     "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
     "(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|"
@@ -176,7 +179,7 @@ def _fold_token(kind: str, token: str) -> str:
         return _fold_other(token)
     if kind == "dots" and len(token) < 3 and not token.strip(".\uff0e"):
         return "." * len(token)
-    return {"space": " ", "invisible": "", "dash": "-", "dots": "..."}[kind]
+    return {"space": " ", "unquoted": "", "dash": "-", "dots": "..."}[kind]
 
 
 def _fold(text: str) -> str:
@@ -195,37 +198,39 @@ def _fold_other(char: str) -> str:
     return _INVISIBLE_ONE.sub("", folded)
 
 
-class Quote(NamedTuple):
-    """An excerpt as it is searched for: in one piece, or else as the parts between its ellipses.
+class Reading(NamedTuple):
+    """What must be found in order, and the verdict if it is."""
 
-    ``“A [...] B…”`` is normalised to ``("a [...] b",)`` or ``("a", "b")``; its quote marks and the
-    ellipsis at its end are the quoter's, so that only the whole is tried as written.
+    tier: Tier
+    parts: tuple[str, ...]
+
+
+def read_quote(excerpt: str) -> tuple[Reading, ...]:
+    """Return the readings of an excerpt, in the order in which to try them; none if it is no quote.
+
+    ``“A [...] B…”`` may be the target's as it stands, or as ``a [...] b``, or else as ``a`` and then
+    ``b``. If the quoter put marks around it, no reading of its parts is exact.
     """
-
-    written: tuple[tuple[str, ...], ...]
-    normalised: tuple[tuple[str, ...], ...]
-
-
-def read_quote(excerpt: str) -> Quote | None:
-    """Take an excerpt apart; None if there is nothing in it to quote."""
     normalised = normalise(excerpt)
     text = normalised.text
     if not _has_words(text):
-        return None
+        return ()
     bounds = [0, *(i for match in _ELLIPSIS.finditer(text) for i in match.span()), len(text)]
     spans = [_strip(text, *ends, " '") for ends in zip(bounds[::2], bounds[1::2], strict=True)]
     spans = [(start, end) for start, end in spans if start < end]
-    whole = text[spans[0][0] : spans[-1][1]]
+    literal, whole = text.strip(), text[spans[0][0] : spans[-1][1]]
     parts = tuple(text[start:end] for start, end in spans)
+    readings = [Reading("exact", (excerpt,))]
+    readings += (Reading("normalised", (reading,)) for reading in (literal, whole))
     if len(parts) == 1:
-        return Quote(((excerpt,),), (parts,))
+        return (*readings, Reading("near", parts))
     if any(len(part) < PART_MIN_CHARS or not _has_words(part) for part in parts):
-        return Quote(((excerpt,),), ((whole,), ()))
-    has_marks = whole != text.strip() or any(
-        "'" in (text[start - 1 : start], text[end : end + 1]) for start, end in spans
-    )
-    written = () if has_marks else tuple(excerpt[slice(*normalised.span(*s))] for s in spans)
-    return Quote(((excerpt,), written), ((whole,), parts))
+        return tuple(readings)
+    if whole == literal and not any("'" in text[a - 1 : a] + text[b : b + 1] for a, b in spans):
+        written = tuple(excerpt[slice(*normalised.span(*span))] for span in spans)
+        readings.append(Reading("exact", written))
+    # Aligned in one piece, the dots of an ellipsis would stand for any few words, even for "not".
+    return (*readings, Reading("normalised", parts), Reading("near", parts))
 
 
 def _has_words(text: str) -> bool:
@@ -239,15 +244,15 @@ def _strip(text: str, start: int, end: int, chars: str) -> tuple[int, int]:
     return start + len(span) - len(span.lstrip(chars)), end - len(span) + len(span.rstrip(chars))
 
 
-class Alignment(NamedTuple):
-    """Where a quote nearly stands, and how nearly, in percent."""
+class Span(NamedTuple):
+    """Where a quote stands; with a score in percent if it only nearly does."""
 
     start: int
     end: int
-    score: float
+    score: float | None = None
 
 
-def align(quote: str, text: str) -> Alignment | None:
+def align(quote: str, text: str) -> Span | None:
     """Find the stretch of a normalised text that a quote nearly repeats, if it keeps the facts."""
     if not NEAR_MIN_CHARS <= len(quote) <= NEAR_MAX_CHARS:
         return None
@@ -262,7 +267,7 @@ def align(quote: str, text: str) -> Alignment | None:
     found = text[start:end]
     if score < NEAR_SCORE or differs_in_fact(quote, found) or adds_words(quote, found):
         return None
-    return Alignment(start, end, round(score, 1))
+    return Span(start, end, round(score, 1))
 
 
 def _settle(quote: str, text: str, start: int, end: int) -> tuple[int, int]:
@@ -274,8 +279,10 @@ def _settle(quote: str, text: str, start: int, end: int) -> tuple[int, int]:
     reach = 8 + len(quote) // 8
     first = text.find(quote[:10], max(0, start - reach), start + reach + 10)
     last = text.rfind(quote[-10:], max(0, end - reach - 10), end + reach)
-    settled = (start if first < 0 else first, end if last < 0 else last + 10)
-    return settled if settled[1] - settled[0] > len(quote) // 2 else (start, end)
+    lack = max(0, len(quote) - (end - start))  # rapidfuzz cuts short at the ends of the text
+    left = max(0, start - lack) if first < 0 else first
+    right = min(len(text), end + lack) if last < 0 else last + 10
+    return (left, right) if right - left > len(quote) // 2 else (start, end)
 
 
 def widen(text: str, start: int, end: int) -> tuple[int, int]:
@@ -297,18 +304,19 @@ def differs_in_fact(one: str, other: str) -> bool:
     return _figures(one) != _figures(other) or negations(one) != negations(other)
 
 
-def adds_words(text: str, source: str, allowed: frozenset[str] = frozenset()) -> bool:
+def adds_words(text: str, source: str, frame: re.Pattern[str] | None = None) -> bool:
     """Tell whether a normalised text has words that its source lacks: *saved* for *killed*.
 
-    Articles and the like may be added, and a word may be misspelt (``recieve``, ``organise``). Its
-    first letter must stay, since *illegal* and *legal* are more alike than most misspellings.
+    Articles and the like may be added, as may words of the ``frame``, and a word may be misspelt
+    (``recieve``). Its first letter must stay: *illegal* and *legal* differ less than many do.
     """
     ours, theirs = Counter(_words(text)), Counter(_words(source))
     lost = theirs - ours
+    free = (_SMALL, _NEGATION, frame or _SMALL)
     return any(
         not any(word[0] == other[0] and fuzz.ratio(word, other) >= _ALIKE_SCORE for other in lost)
         for word in ours - theirs
-        if not _SMALL.fullmatch(word) and not _NEGATION.fullmatch(word) and word not in allowed
+        if not any(pattern.fullmatch(word) for pattern in free)
     )
 
 
@@ -320,16 +328,16 @@ def negations(normalised: str) -> Counter[str]:
 def hides_negation(text: str, start: int, end: int) -> bool:
     """Tell whether an ellipsis for this span leaves a negation out of a sentence: ``I do ... know``."""
     start, end = widen(text, start, end)
-    sentences = _SENTENCE_END.split(text[start:end])
+    sentences = _SENTENCE_END.split(normalise(text[start:end]).text)
     return any(negations(sentence) for sentence in (sentences[0], sentences[-1]))
 
 
 def tokens(normalised: str) -> str:
     """Return the words and numbers alone, a space around each, to compare across punctuation.
 
-    ``"killed (1989), 死了"`` → ``" killed 1989 死 了 "``.
+    ``"killed (1989), 死了"`` → ``" killed 1989 死 了 "``; a text of pictographs alone stays.
     """
-    return f" {' '.join(_WORD_OR_NUMBER.findall(normalised))} "
+    return f" {' '.join(_WORD_OR_NUMBER.findall(normalised)) or normalised} "
 
 
 def _figures(normalised: str) -> list[str]:

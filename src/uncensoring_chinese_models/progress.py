@@ -195,11 +195,13 @@ def figures(summary: Json) -> list[str]:
     lines.append(f"Cost: {money(total['cost_usd'])} ({', '.join(sides)}), {tokens:,} tokens")
     if spend["usd_per_supported_claim"] is not None:
         lines.append(f"Cost per supported claim: {money(spend['usd_per_supported_claim'])}")
-    if total["maybe_billed"]["attempts"]:
-        lost = total["maybe_billed"]
+    lost = total["fruitless_attempts"]
+    if lost["failed"]:
+        lines.append(f"Failed attempts: {lost['failed']}")
+    if lost["maybe_billed"]:
         lines.append(
-            f"Cut off after sending, perhaps billed: {lost['attempts']} attempts, "
-            f"at most {lost['tokens']:,} tokens"
+            f"Cut off after sending, perhaps billed: {lost['maybe_billed']} attempts, "
+            f"at most {lost['maybe_billed_tokens']:,} tokens"
         )
     return lines
 

@@ -13,11 +13,12 @@ import json
 import os
 import re
 import socket
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import RunLockedError, RunStoreError
+from uncensoring_chinese_models.errors import ConfigError, RunLockedError, RunStoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,12 @@ if TYPE_CHECKING:
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _LOCK = ".lock"
+
+
+def run_name(model: str, topic: str, started_at: str) -> str:
+    """Name a run: ``deepseek-deepseek-chat_tiananmen_2024-01-15T10-30-00``."""
+    stamp = started_at.removesuffix("Z").replace(":", "-")
+    return f"{model_slug(model)}_{topic_slug(topic)}_{stamp}"
 
 
 def topic_slug(topic: str) -> str:
@@ -57,21 +64,22 @@ class RunStore:
         self.folder = folder
 
     @classmethod
-    def create(cls, output_dir: Path, model: str, topic: str, started_at: str) -> RunStore:
-        """Make the directory of a new run; a clash of names gets a suffix."""
-        stamp = started_at.removesuffix("Z").replace(":", "-")
-        name = f"{model_slug(model)}_{topic_slug(topic)}_{stamp}"
+    def create(cls, output_dir: Path, name: str, config: bytes) -> RunStore:
+        """Make the directory of a new run, whole or not at all; a clash gets a suffix."""
+        encoding = sys.getfilesystemencoding()  # a C locale knows no Chinese names
+        name = name.encode(encoding, "ignore").decode(encoding)
+        draft = cls(output_dir / f".{name}.{os.getpid()}.tmp")
         try:
-            output_dir.mkdir(parents=True, exist_ok=True)
+            draft.folder.mkdir(parents=True, exist_ok=True)
+            draft.write_config(config)
             for suffix in ["", *(f"-{number}" for number in range(2, 1000))]:
                 folder = output_dir / (name + suffix)
-                try:
-                    folder.mkdir()
-                except FileExistsError:
-                    continue
-                return cls(folder)
+                if not folder.exists():
+                    draft.folder.rename(folder)
+                    _sync_folder(output_dir)
+                    return cls(folder)
         except OSError as err:
-            raise RunStoreError(
+            raise ConfigError(
                 f"The output folder {output_dir} cannot be written: {err.strerror}; nothing was "
                 "sent. Set output_dir to a folder that you may write to."
             ) from err

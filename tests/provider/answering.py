@@ -27,6 +27,8 @@ from tests.provider.wire import (
     render,
 )
 
+WRITTEN = ("chat", "completions", "ollama")
+"""The APIs behind which a model writes."""
 PARAMETERS = (
     "frequency_penalty",
     "logit_bias",
@@ -77,19 +79,32 @@ class Answering:
         """Decide what a request is answered with, and what that costs."""
         objection = next(self._objections(request), None)
         fault = objection or request.fault
-        if objection is not None or request.api not in ("chat", "completions", "ollama"):
-            return self._dress(request, fault, None, elsewhere)
-        generation = self._generate(Ask(request.api, request.body), request.key)
-        if fault is not None and fault.generation is not None:
-            generation = fault.generation(generation)
-        return self._dress(request, fault, generation, elsewhere)
+        generation = None
+        if objection is None and request.api in WRITTEN:
+            generation = self._generate(Ask(request.api, request.body), request.key)
+            if fault is not None and fault.generation is not None:
+                generation = fault.generation(generation)
+        reply = self._reply(request, fault, generation)
+        headers = {"Content-Type": "application/json", **_generation_id(fault, generation)}
+        payload = encode(reply)
+        if _streams(request) and generation is not None:
+            headers["Content-Type"] = "application/x-ndjson"
+            payload = encode({**reply, "done": False}) + b"\n" + encode({**reply, "response": ""})
+        if fault is not None:
+            payload = _spoil(request, fault, reply, payload)
+            headers |= _headers(fault, elsewhere)
+        plan = Plan(fault, fault.status if fault else 200, headers, payload)
+        if generation is None or not _is_billed(fault):
+            return plan
+        tokens = generation.prompt_tokens + generation.completion_tokens
+        return replace(plan, usd=generation.cost, tokens=tokens)
 
     # --- what is wrong with a request -----------------------------------------------------------
 
     def _objections(self, request: Request) -> Iterator[Fault]:
         if request.api == "other":
             yield FAULTS["404"]
-        if request.api not in ("chat", "completions", "ollama"):
+        if request.api not in WRITTEN:
             return
         if request.api != "ollama" and self.api_key is not None:
             yield from _unauthorized(request, self.api_key)
@@ -150,37 +165,32 @@ class Answering:
         known = (model for model in self.models if model.id == name)
         return Model(name, "0", "0") if free else next(known, Model(name))
 
-    # --- how it is put --------------------------------------------------------------------------
+    def _reply(self, request: Request, fault: Fault | None, generation: Generation | None) -> Json:
+        """Return the ordinary body, for a fault to spoil."""
+        if generation is None:
+            if request.api == "models":
+                return {"data": [model.listing() for model in self.models]}
+            return {"message": "You should not have come here"}
+        reply = render(generation, cost=self.report_cost)
+        if "cost" in reply.get("usage", {}) and not _is_billed(fault):
+            reply["usage"]["cost"] = 0
+        return reply
 
-    def _dress(
-        self, request: Request, fault: Fault | None, generation: Generation | None, elsewhere: str
-    ) -> Plan:
-        reply: Json = {"data": [model.listing() for model in self.models]}
-        if request.api == "elsewhere":
-            reply = {"error": {"code": 200, "message": "You should not have come here"}}
-        headers = {"Content-Type": "application/json"}
-        if generation is not None:
-            reply = render(generation, cost=self.report_cost)
-            if request.api != "ollama" and (fault is None or fault.status == 200):
-                headers["X-Generation-Id"] = generation.id
-        payload = encode(reply)
-        if request.api == "ollama" and request.body.get("stream", True) and generation is not None:
-            headers["Content-Type"] = "application/x-ndjson"
-            payload = encode({**reply, "done": False}) + b"\n" + encode({**reply, "response": ""})
-        if fault is not None:
-            payload = _spoil(request, fault, reply, payload)
-            headers |= _headers(fault, elsewhere)
-        billed = generation is not None and (fault is None or fault.billed)
-        if generation is None or not billed:
-            return Plan(fault, fault.status if fault else 200, headers, payload)
-        return Plan(
-            fault=fault,
-            status=fault.status if fault else 200,
-            headers=headers,
-            payload=payload,
-            usd=generation.cost,
-            tokens=generation.prompt_tokens + generation.completion_tokens,
-        )
+
+def _is_billed(fault: Fault | None) -> bool:
+    return fault is None or fault.billed
+
+
+def _streams(request: Request) -> bool:
+    """Tell whether the reply is a stream of lines, which is what Ollama sends unless told not to."""
+    return request.api == "ollama" and bool(request.body.get("stream", True))
+
+
+def _generation_id(fault: Fault | None, generation: Generation | None) -> dict[str, str]:
+    failed = fault is not None and fault.status != 200
+    if generation is None or generation.api == "ollama" or failed:
+        return {}
+    return {"X-Generation-Id": generation.id}
 
 
 def _unauthorized(request: Request, key: str) -> Iterator[Fault]:

@@ -70,9 +70,15 @@ def _blocks(
 
 
 extract_delimited = between(
-    r"<<<(?!\s*(?:END|/))(?:.*?\biteration\W*(?P<iteration>\d+))?.*>>>", r"<<<.*>>>"
+    r"<<<(?!\s*(?:END|/))(?=(?:.*?\b(?P<nonce>[0-9a-f]{8,})\b)?)"
+    r"(?:.*?\biteration\W*(?P<iteration>\d+))?.*",
+    r".*>>>",
 )
-"""Finds ``<<<anything, iteration 3>>>``, words, ``<<<END anything>>>``, each on its own line."""
+"""Finds the words between a line that starts with ``<<<`` and one that ends with ``>>>``.
+
+A first line may name its iteration, and a nonce of eight or more hexadecimal digits:
+``<<<TARGET 0f3a77c2 iteration 3>>>`` … ``<<<END 0f3a77c2>>>``, or ``<<<TARGET`` … ``TARGET>>>``.
+"""
 
 
 def asks_for_summary(messages: Messages) -> bool:
@@ -115,6 +121,7 @@ DEBATABLE_SHAPES: Mapping[str, Callable[[Json], str]] = {
     "list": lambda reply: f"[{_dumps(reply)}]",
     "nested": lambda reply: _dumps({"response": reply}),
     "truncated": lambda reply: _dumps(reply)[: len(_dumps(reply)) * 2 // 3],
+    "truncated_late": lambda reply: _dumps(reply)[:-3],
     "two_objects": lambda reply: _dumps(reply | {"next_prompt": "A draft."}) + _dumps(reply),
 }
 """Whether there is a turn in these is for the reader to decide."""

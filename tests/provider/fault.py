@@ -91,6 +91,7 @@ def problem(code: int | str | None, message: str, **metadata: object) -> Callabl
 def http_error(
     name: str, about: str, means: Means, message: str, *, metadata: Json | None = None, **more: Any
 ) -> Fault:
+    """Make an error whose HTTP status is the number that its name begins with."""
     code = int(name[:3])
     return Fault(
         name=name,
@@ -161,15 +162,18 @@ def recoded(
 
 
 def connection(name: str, about: str, *, billed: bool, **how: Any) -> Fault:
+    """Make a fault of the connection."""
     return Fault(name=name, about=about, means="transient", billed=billed, apis=ALL_APIS, **how)
 
 
 def first(reply: Json) -> Json:
+    """Return the first choice of a reply."""
     choice: Json = reply["choices"][0]
     return choice
 
 
 def say(reply: Json, content: object) -> None:
+    """Put something in the place of the text of a reply."""
     choice = first(reply)
     if "message" in choice:
         choice["message"]["content"] = content
@@ -178,6 +182,7 @@ def say(reply: Json, content: object) -> None:
 
 
 def text_of_reply(reply: Json) -> str:
+    """Return the text of a reply."""
     choice = first(reply)
     return str(choice["message"]["content"] if "message" in choice else choice["text"])
 

@@ -79,7 +79,10 @@ class Ledger:
         self._requests: list[Request] = []
         self._seen: Counter[str] = Counter()
         self._rules: list[Rule] = []
-        self.in_flight = 0
+        self.in_flight: set[Request] = set()
+        """Those whose answer has not left."""
+        self.open: set[Request] = set()
+        """Those that have not ended."""
         self.max_in_flight = 0
 
     def order(self, rule: Rule) -> None:
@@ -104,26 +107,36 @@ class Ledger:
             )
             rule = next(takes, None)
             request.fault = rule.fault if rule else None
-            self.in_flight += 1
-            self.max_in_flight = max(self.max_in_flight, self.in_flight)
+            self.in_flight.add(request)
+            self.open.add(request)
+            self.max_in_flight = max(self.max_in_flight, len(self.in_flight))
             self._changed.notify_all()
 
     def settle(self, request: Request, *, status: int, usd: Decimal, tokens: int) -> None:
-        """Enter what a request costs; called before its last byte leaves, so that no client can
-        have its answer before the books have it."""
+        """Enter what a request costs; called before any byte of the response leaves."""
         with self._changed:
             request.status = status
             request.billed_usd = usd
             request.billed_tokens = tokens
 
+    def answer(self, request: Request) -> None:
+        """Enter that a whole response leaves; called before its last byte does.
+
+        So no client can have its answer, and send its next request, before the books know.
+        """
+        with self._changed:
+            request.answered = True
+            self.in_flight.discard(request)
+
     def end(self, request: Request) -> None:
         """Enter that nothing more will happen to a request."""
-        request.ended_at = time.monotonic()
-        if self._log is not None:
-            with self._log.open("a", encoding="utf-8") as log:
-                log.write(request.line())
         with self._changed:
-            self.in_flight -= 1
+            request.ended_at = time.monotonic()
+            if self._log is not None:
+                with self._log.open("a", encoding="utf-8") as log:
+                    log.write(request.line())
+            self.in_flight.discard(request)
+            self.open.discard(request)
             self._changed.notify_all()
 
     def requests(self, api: Api | None = None) -> list[Request]:
@@ -135,5 +148,5 @@ class Ledger:
         """Wait until something holds that is looked at after every change."""
         with self._changed:
             if not self._changed.wait_for(fits, timeout_s):
-                state = f"{len(self._requests)} requests read, {self.in_flight} in flight"
+                state = f"{len(self._requests)} requests read, {len(self.in_flight)} in flight"
                 raise TimeoutError(f"waited {timeout_s} s in vain: {state}")

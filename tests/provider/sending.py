@@ -10,8 +10,7 @@ from typing import NoReturn
 from aiohttp import web
 
 from tests.provider.answering import Plan
-from tests.provider.fault import Fault
-from tests.provider.ledger import Request
+from tests.provider.ledger import Ledger, Request
 
 PIECES = 50
 """Into how many pieces a body is cut that drips."""
@@ -20,12 +19,13 @@ AT_ONCE = struct.pack("ii", 1, 0)
 
 
 async def send(
-    http: web.Request, request: Request, plan: Plan, drip_s: float
+    http: web.Request, request: Request, plan: Plan, ledger: Ledger, *, drip_s: float
 ) -> web.StreamResponse:
-    """Let the response leave as its fault wants it, and enter whether all of it did."""
+    """Let the response leave as its fault wants it, and enter whether all of it does."""
     fault = plan.fault
     if fault is not None and (fault.then != "keep" or fault.unheard is not None):
-        await _break_off(http, request, plan, fault)
+        _break_off(http, request, plan, ledger)
+        await asyncio.Event().wait()  # until the loss of the connection cancels us
     response = web.StreamResponse(status=plan.status, headers=plan.headers)
     if fault is not None and fault.drips == "spaces":
         await _pad_forever(http, response, drip_s)
@@ -39,7 +39,7 @@ async def send(
             await response.write(rest[:step])
             rest = rest[step:]
             await asyncio.sleep(drip_s)
-    request.answered = True  # before the last byte leaves, lest the client look first
+    ledger.answer(request)
     try:
         await response.write_eof(rest)
     except BaseException:
@@ -55,8 +55,10 @@ async def _pad_forever(http: web.Request, response: web.StreamResponse, drip_s: 
         await asyncio.sleep(drip_s)
 
 
-async def _break_off(http: web.Request, request: Request, plan: Plan, fault: Fault) -> NoReturn:
-    """Send so much of the response, and then close, reset or hang until the client has gone."""
+def _break_off(http: web.Request, request: Request, plan: Plan, ledger: Ledger) -> None:
+    """Send so much of the response, and then close, reset or forget the connection."""
+    fault = plan.fault
+    assert fault is not None
     transport = transport_of(http)
     headers = {**plan.headers, "Content-Length": str(len(plan.payload))}
     lines = [f"HTTP/1.1 {plan.status} -", *(f"{name}: {text}" for name, text in headers.items())]
@@ -67,15 +69,14 @@ async def _break_off(http: web.Request, request: Request, plan: Plan, fault: Fau
         "half": head + plan.payload[: len(plan.payload) // 2],
         "all": head + plan.payload,
     }[fault.sends]
-    request.answered = fault.sends == "all" and fault.unheard is None
+    if fault.sends == "all" and fault.unheard is None:
+        ledger.answer(request)
     transport.write(sent if fault.unheard is None else fault.unheard)
     if fault.then == "reset":
         transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, AT_ONCE)
         transport.abort()
     elif fault.then == "close":
         transport.close()
-    await asyncio.Event().wait()  # until the loss of the connection cancels us
-    raise AssertionError("unreachable")
 
 
 def transport_of(http: web.Request) -> asyncio.Transport:

@@ -51,7 +51,8 @@ class Provider:
 
     Use it as a context manager, or call `start` and `close`. It runs in a thread of its own, so
     that tests of every kind and other processes can talk to it. What it answers depends on the
-    request alone. Its settings may be changed while it runs, but for `log` and `port`.
+    request alone. Its settings may be changed while it runs, but for `log` and `port`. Closed
+    and started again, it is the same server on the same port after an outage.
     """
 
     auditor: Brain = field(default_factory=ScriptedAuditor)
@@ -216,7 +217,12 @@ class Provider:
 
     @property
     def max_in_flight(self) -> int:
-        """The most requests that were read and not yet ended at one time."""
+        """The most requests at one time that had been read and whose answer had not left.
+
+        Without latency an answer leaves at once, and hardly two are ever in flight; with it, or
+        while holding, this is how many the client had going. One that a client gave up counts
+        until the server learns of it.
+        """
         return self._ledger.max_in_flight
 
     @property
@@ -230,7 +236,7 @@ class Provider:
 
     def wait_idle(self, *, timeout_s: float = 30) -> None:
         """Wait until every request that was read has ended, and stands in the log."""
-        self._ledger.wait(lambda: self._ledger.in_flight == 0, timeout_s)
+        self._ledger.wait(lambda: not self._ledger.open, timeout_s)
 
     # --- the server's thread ------------------------------------------------------------------
 
@@ -238,12 +244,15 @@ class Provider:
         try:
             asyncio.run(self._serve(ready))
         except OSError as error:
+            if ready.done():
+                raise
             ready.set_exception(error)
 
     async def _serve(self, ready: Future[int]) -> None:
         self._loop = asyncio.get_running_loop()
         self._stop, self._gate = asyncio.Event(), asyncio.Event()
         self._gate.set()
+        self._closing = False
         app = web.Application(client_max_size=MAX_REQUEST_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(
@@ -318,8 +327,8 @@ class Provider:
             if self.bill_abandoned and not self._closing:
                 self._settle(request, plan)
             raise
-        self._settle(request, plan)  # before the last byte leaves, lest a client be faster
-        return await send(http, request, plan, self.drip_s)
+        self._settle(request, plan)
+        return await send(http, request, plan, self._ledger, drip_s=self.drip_s)
 
     def _settle(self, request: Request, plan: Plan) -> None:
         self._ledger.settle(request, status=plan.status, usd=plan.usd, tokens=plan.tokens)

@@ -1,0 +1,49 @@
+"""No test reaches the network, and none finds a key or a proxy in the environment."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+import pytest
+
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_UNWANTED = ("OPENROUTER_API_KEY", *_PROXIES, *(name.upper() for name in _PROXIES))
+
+
+@pytest.fixture(scope="session")
+def anyio_backend():
+    """Run asynchronous tests on asyncio, which the program uses."""
+    return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch):
+    """Begin each test without a key and without proxies."""
+    for name in _UNWANTED:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loopback_only():
+    """Let sockets connect to this machine alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex"):
+            patch.setattr(socket.socket, name, _guarded(getattr(socket.socket, name)))
+        yield
+
+
+def _guarded(connect):
+    def guarded(self, address):
+        if self.family != socket.AF_UNIX and not _is_loopback(str(address[0])):
+            raise RuntimeError(f"a test tried to connect to {address[0]}")
+        return connect(self, address)
+
+    return guarded
+
+
+def _is_loopback(host):
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

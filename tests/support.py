@@ -1,0 +1,156 @@
+"""What the tests of the whole program share: a provider to audit, a config, and the command."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import yaml
+
+from tests.provider import Provider, ScriptedAuditor, ScriptedTarget, between
+from uncensoring_chinese_models.config_file import load_config
+from uncensoring_chinese_models.job import run_job
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.budget import BudgetMeter
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import AuditEvent, Notice
+
+ROOT = Path(__file__).resolve().parent.parent
+SPEC_CONFIG = ROOT / "configs" / "search_censored.yaml"
+_BLOCKS = between(r"<<<TARGET (?P<nonce>[0-9a-f]{16})", r"TARGET [0-9a-f]{16}>>>")
+_RESPONSE = re.compile(r"^Response of the target in iteration (\d+) of \d+\.", re.MULTILINE)
+
+
+def heard(messages: list[dict[str, Any]]) -> list[tuple[int, str]]:
+    """Find the target's words in what the auditor is sent, with their iterations."""
+    found = []
+    for message in messages:
+        content = message["content"]
+        text = content if isinstance(content, str) else content[0]["text"]
+        pieces = _RESPONSE.split(text)[1:]
+        for number, piece in zip(pieces[::2], pieces[1::2], strict=True):
+            words = _BLOCKS([{"role": "user", "content": piece}])
+            found += [(int(number), block) for _, block in words]
+    return found
+
+
+def closes(messages: list[dict[str, Any]]) -> bool:
+    """Tell whether the final summary is asked for, in this message or before a re-ask."""
+    return any("No more probes will be sent" in str(message["content"]) for message in messages)
+
+
+def re_asks(messages: list[dict[str, Any]]) -> int:
+    """Tell whether this turn is asked for again."""
+    return str(messages).count("Your last reply could not be used")
+
+
+def audited_provider(**settings: Any) -> Provider:
+    """Return a provider whose auditor reads our messages; keywords go to the auditor."""
+    target = settings.pop("target", None) or ScriptedTarget()
+    auditor = ScriptedAuditor(extract=heard, is_closing=closes, attempt=re_asks, **settings)
+    return Provider(auditor=auditor, target=target)
+
+
+def make_config(provider: Provider, **changes: Any) -> dict[str, Any]:
+    """Return the spec's config, pointed at the provider; keywords replace whole keys."""
+    config: dict[str, Any] = yaml.safe_load(SPEC_CONFIG.read_text("utf-8"))
+    endpoint = {"preset": "openrouter", "base_url": provider.base_url}
+    config |= {"auditing_endpoint": dict(endpoint), "audited_endpoint": dict(endpoint)}
+    config |= {"max_iterations": 3, "output_dir": "runs", "retries": {"first_wait_s": 0}}
+    return config | changes
+
+
+def write_config(folder: Path, config: dict[str, Any]) -> Path:
+    """Write the config file and return its path."""
+    path = folder / "config.yaml"
+    path.write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
+    return path
+
+
+def clean_environment() -> dict[str, str]:
+    """Return the environment without keys and proxies."""
+    hidden = re.compile("_api_key$|_proxy$", re.IGNORECASE)
+    return {name: value for name, value in os.environ.items() if not hidden.search(name)}
+
+
+def command(*words: object) -> list[str]:
+    """Return the words that run `ucm` with this Python."""
+    return [sys.executable, "-m", "uncensoring_chinese_models", *map(str, words)]
+
+
+def run_ucm(cwd: Path, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run the real command to its end."""
+    return subprocess.run(
+        command(*words),
+        cwd=cwd,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+        **options,
+    )
+
+
+def only_run(cwd: Path) -> Path:
+    """Return the one run directory below the config's output folder."""
+    (folder,) = (cwd / "runs").glob("[!.]*")
+    return folder
+
+
+class Watcher:
+    """An observer that remembers what it saw."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self.events: list[AuditEvent] = []
+        self.notices: list[str] = []
+
+    def started(self, folder: Path, config: AuditConfig) -> None:
+        """Remember the run directory."""
+        self.folder = folder
+
+    def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
+        """Remember the event."""
+        self.events.append(event)
+
+    def notice(self, notice: Notice) -> None:
+        """Remember the words."""
+        self.notices.append(notice.text)
+
+
+class Audited(NamedTuple):
+    """A run in this process, and what came of it."""
+
+    folder: Path
+    summary: dict[str, Any]
+    watcher: Watcher
+
+    def turn(self, number: int) -> dict[str, Any]:
+        """Return one turn of the auditor as it is stored."""
+        return _json(self.folder / f"auditor_turns/{number:03d}.json")
+
+    def response(self, number: int) -> dict[str, Any]:
+        """Return one response of the target as it is stored."""
+        return _json(self.folder / f"audited_responses/{number:03d}.json")
+
+
+def audit_here(
+    folder: Path, provider: Provider, *, resume: Path | None = None, **changes: Any
+) -> Audited:
+    """Run the whole program in this process, from a config file to its run directory."""
+    config = make_config(provider, **{"output_dir": str(folder / "runs"), **changes})
+    watcher = Watcher()
+    result = run_job(load_config(write_config(folder, config)), watcher, resume=resume)
+    return Audited(result.folder, result.summary, watcher)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(path.read_bytes())
+    return value
