@@ -5,7 +5,12 @@ from __future__ import annotations
 import ipaddress
 import socket
 
+import hypothesis
 import pytest
+
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.load_profile("patient")
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _UNWANTED = ("OPENROUTER_API_KEY", *_PROXIES, *(name.upper() for name in _PROXIES))

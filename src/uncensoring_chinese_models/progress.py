@@ -140,7 +140,10 @@ class Progress:
         supported = [claim for claim in claims if claim["supported"]]
         self._line(f"{title}: {len(supported)} of {len(claims)} claimed", "bold")
         for claim in supported:
-            self._line(f"  + {visible(claim['text'])}", "green")
+            counts = f"{claim['surviving_excerpts']} excerpts for"
+            if claim["contradicted_by"]:
+                counts += f", {claim['contradicted_by']} against"
+            self._line(f"  + {visible(claim['text'])} ({counts})", "green")
         for claim in claims:
             if not claim["supported"]:
                 self._line(f"  ? unsupported: {visible(claim['text'])}", "yellow")
@@ -151,9 +154,12 @@ class Progress:
         if self._console is None:
             self._write(self._stream, text)
             return
-        from rich.text import Text  # noqa: PLC0415 -- loaded on a terminal only
+        from rich.padding import Padding  # noqa: PLC0415 -- loaded on a terminal only
+        from rich.text import Text  # noqa: PLC0415
 
-        self._console.print(Text(text, style=style))
+        words = text.lstrip(" ")
+        indent = (0, 0, 0, len(text) - len(words))
+        self._console.print(Padding(Text(words, style=style), indent, expand=False))
 
     def _write(self, stream: TextIO, text: str) -> None:
         """Print a line; a reader who has gone away does not end a run that is paid for."""

@@ -1,0 +1,53 @@
+"""Run a whole audit without a key, against the scripted provider of the tests.
+
+No model is involved: auditor and target are scripts that speak about an invented archive. It shows
+what a run looks like and what it leaves on disk, not what any model knows.
+
+    python tools/practice.py [--iterations 4] [FLAGS AND OVERRIDES FOR `ucm audit`]
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.support import audited_provider, command, make_config  # noqa: E402 -- path set above
+
+TOPIC = "The Lantern Archive of Qinghe"
+LATENCY_S = 0.3
+
+
+def main() -> int:
+    """Run the audit and return its exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--iterations", type=int, default=4)
+    options, words = parser.parse_known_args()
+    folder = Path("outputs/practice")
+    folder.mkdir(parents=True, exist_ok=True)
+    with audited_provider(false_quote_every=3) as provider:
+        provider.latency = LATENCY_S
+        config = make_config(
+            provider,
+            topic=TOPIC,
+            auditing_model="practice/auditor",
+            audited_model="practice/target",
+            max_iterations=options.iterations,
+            output_dir=str(folder),
+            sampling={"arms": ["user_persona", "assistant"]},
+        )
+        config["audited_endpoint"] |= {"template": "deepseek-v3", "provider": PINNED}
+        path = folder / "config.yaml"
+        path.write_text(yaml.safe_dump(config, sort_keys=False), "utf-8")
+        return subprocess.run(command("audit", path, *words), check=False).returncode
+
+
+PINNED = {"only": ["practice"], "allow_fallbacks": False}
+
+if __name__ == "__main__":
+    raise SystemExit(main())
