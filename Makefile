@@ -15,7 +15,7 @@ venv_python := .venv/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install check test coverage format lock bench-resume bench-budget clean
+.PHONY: help install practice check test coverage format docs lock bench-resume bench-budget clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -31,10 +31,13 @@ install: .venv/.installed ## make .venv with the pinned packages and this projec
 	@$(venv_python) $(pip_install) --no-build-isolation --no-deps -e .
 	@touch $@
 
+practice: .venv/.installed ## run a whole audit without a key, against scripted models
+	@$(venv_python) tools/practice.py
+
 check: .venv/.installed ## formatting, lint, types and import layers
 	$(venv_python) -m ruff format --check .
 	$(venv_python) -m ruff check .
-	$(venv_python) -m mypy src tests $(wildcard tools)
+	$(venv_python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
 test: check ## everything that must hold: check, then the tests
@@ -46,6 +49,10 @@ coverage: .venv/.installed ## the tests again, with the lines and branches they 
 format: .venv/.installed ## format the code and fix what can be fixed
 	$(venv_python) -m ruff format .
 	$(venv_python) -m ruff check --fix .
+
+docs: .venv/.installed ## write the generated pages and the README's picture anew
+	$(venv_python) tools/write_docs.py
+	$(venv_python) tools/picture.py docs/practice-run.svg
 
 # The oldest Python that is supported needs the most packages, so the lock is made with it.
 # Pins are kept where they still fit; LOCK_ARGS=--upgrade takes the newest of everything.

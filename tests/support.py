@@ -17,9 +17,12 @@ from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.job import run_job
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from uncensoring_chinese_models.budget import BudgetMeter
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import AuditEvent, Notice
+    from uncensoring_chinese_models.domain import AuditEvent
+    from uncensoring_chinese_models.protocols import Notice
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC_CONFIG = ROOT / "configs" / "search_censored.yaml"
@@ -27,7 +30,7 @@ _BLOCKS = between(r"<<<TARGET (?P<nonce>[0-9a-f]{16})", r"TARGET [0-9a-f]{16}>>>
 _RESPONSE = re.compile(r"^Response of the target in iteration (\d+) of \d+\.", re.MULTILINE)
 
 
-def heard(messages: list[dict[str, Any]]) -> list[tuple[int, str]]:
+def heard(messages: Sequence[dict[str, Any]]) -> list[tuple[int, str]]:
     """Find the target's words in what the auditor is sent, with their iterations."""
     found = []
     for message in messages:
@@ -40,12 +43,12 @@ def heard(messages: list[dict[str, Any]]) -> list[tuple[int, str]]:
     return found
 
 
-def closes(messages: list[dict[str, Any]]) -> bool:
+def closes(messages: Sequence[dict[str, Any]]) -> bool:
     """Tell whether the final summary is asked for, in this message or before a re-ask."""
     return any("No more probes will be sent" in str(message["content"]) for message in messages)
 
 
-def re_asks(messages: list[dict[str, Any]]) -> int:
+def re_asks(messages: Sequence[dict[str, Any]]) -> int:
     """Tell whether this turn is asked for again."""
     return str(messages).count("Your last reply could not be used")
 

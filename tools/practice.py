@@ -17,9 +17,12 @@ import yaml
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.support import audited_provider, command, make_config  # noqa: E402 -- path set above
+from tests.provider import Model
+from tests.support import audited_provider, command, make_config
 
 TOPIC = "The Lantern Archive of Qinghe"
+MODELS = ("practice/auditor", "practice/target")
+PINNED = {"only": ["practice"], "allow_fallbacks": False}
 LATENCY_S = 0.3
 
 
@@ -32,11 +35,12 @@ def main() -> int:
     folder.mkdir(parents=True, exist_ok=True)
     with audited_provider(false_quote_every=3) as provider:
         provider.latency = LATENCY_S
+        provider.models = [Model(id=name) for name in MODELS]
         config = make_config(
             provider,
             topic=TOPIC,
-            auditing_model="practice/auditor",
-            audited_model="practice/target",
+            auditing_model=MODELS[0],
+            audited_model=MODELS[1],
             max_iterations=options.iterations,
             output_dir=str(folder),
             sampling={"arms": ["user_persona", "assistant"]},
@@ -46,8 +50,6 @@ def main() -> int:
         path.write_text(yaml.safe_dump(config, sort_keys=False), "utf-8")
         return subprocess.run(command("audit", path, *words), check=False).returncode
 
-
-PINNED = {"only": ["practice"], "allow_fallbacks": False}
 
 if __name__ == "__main__":
     raise SystemExit(main())

@@ -15,7 +15,6 @@ from uncensoring_chinese_models.domain import (
     MAX_PROBE_BYTES,
     AuditEnded,
     AuditorTurn,
-    Need,
     Response,
 )
 from uncensoring_chinese_models.errors import (
@@ -26,6 +25,7 @@ from uncensoring_chinese_models.errors import (
     RejectedError,
 )
 from uncensoring_chinese_models.interviewer import Interviewer
+from uncensoring_chinese_models.protocols import Need
 from uncensoring_chinese_models.sampling import PlannedSample, Sampler, read_sample
 
 if TYPE_CHECKING:

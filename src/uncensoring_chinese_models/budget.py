@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from uncensoring_chinese_models.config import Budget
-    from uncensoring_chinese_models.domain import Attempt, Call, Json, Need, Price, Usage
+    from uncensoring_chinese_models.domain import Attempt, Call, Json, Price, Usage
     from uncensoring_chinese_models.errors import ClientError
+    from uncensoring_chinese_models.protocols import Need
 
 TEMPLATE_TOKENS = 1024
 """Room for what a server's own chat template adds to a prompt."""

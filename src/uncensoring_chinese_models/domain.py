@@ -134,23 +134,6 @@ class Attempt:
     result: Reply | ClientError | None
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
-    """The size of a call that is not written yet, from above."""
-
-    role: Role
-    input_bytes: int
-    output_tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something a person waiting at the screen wants to know: a failed attempt, a wait, a warning."""
-
-    text: str
-    wait_s: float | None = None
-
-
 # --- the auditor's side -------------------------------------------------------------------------
 
 

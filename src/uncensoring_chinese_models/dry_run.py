@@ -15,7 +15,8 @@ from uncensoring_chinese_models.sides import find_price
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig, Endpoint
-    from uncensoring_chinese_models.domain import Json, Notice, Price
+    from uncensoring_chinese_models.domain import Json, Price
+    from uncensoring_chinese_models.protocols import Notice
 
 PROBE = "{the auditor's next_prompt}"
 TOKENS_PER_TARGET_TOKEN = 2

@@ -13,7 +13,6 @@ from uncensoring_chinese_models.domain import (
     AuditorTurn,
     CallKey,
     Json,
-    Need,
     Parse,
 )
 from uncensoring_chinese_models.errors import (
@@ -23,6 +22,7 @@ from uncensoring_chinese_models.errors import (
     RejectedError,
 )
 from uncensoring_chinese_models.evidence import check_hypotheses
+from uncensoring_chinese_models.protocols import Need
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,13 +19,14 @@ from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
 from uncensoring_chinese_models.auditor_reply import response_format
 from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter
 from uncensoring_chinese_models.clients.layers import InFlight
-from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Notice, Response
+from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
     InterruptedRunError,
     ResumeMismatchError,
 )
 from uncensoring_chinese_models.journal import Journal
+from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
 from uncensoring_chinese_models.run_store import RunStore, run_name
 from uncensoring_chinese_models.sampling import Sampler
@@ -140,7 +141,9 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
             _refuse_hopeless_budget(config, sampler, gate, journal)
             observer.started(store.folder, config)
             if journal.cut_bytes:
-                observer.notice(Notice("The journal's torn last line was cut off; all else is kept."))
+                observer.notice(
+                    Notice("The journal's torn last line was cut off; all else is kept.")
+                )
             auditor, target = (
                 stack(side, config, journal, budget, in_flight, observer.notice) for side in sides
             )

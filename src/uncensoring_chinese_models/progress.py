@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.budget import BudgetMeter
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import AuditEvent, Json, Notice, Sample
+    from uncensoring_chinese_models.domain import AuditEvent, Json, Sample
+    from uncensoring_chinese_models.protocols import Notice
 
 _STYLES = {
     "answered": "green",
@@ -140,7 +141,8 @@ class Progress:
         supported = [claim for claim in claims if claim["supported"]]
         self._line(f"{title}: {len(supported)} of {len(claims)} claimed", "bold")
         for claim in supported:
-            counts = f"{claim['surviving_excerpts']} excerpts for"
+            number = claim["surviving_excerpts"]
+            counts = f"{number} excerpt{'' if number == 1 else 's'} for"
             if claim["contradicted_by"]:
                 counts += f", {claim['contradicted_by']} against"
             self._line(f"  + {visible(claim['text'])} ({counts})", "green")
@@ -158,6 +160,9 @@ class Progress:
         from rich.text import Text  # noqa: PLC0415
 
         words = text.lstrip(" ")
+        if not words:
+            self._console.print()
+            return
         indent = (0, 0, 0, len(text) - len(words))
         self._console.print(Padding(Text(words, style=style), indent, expand=False))
 

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from uncensoring_chinese_models.domain import Call, Need, Notice, Reply, Reservation
+    from uncensoring_chinese_models.domain import Call, Reply, Reservation, Role
     from uncensoring_chinese_models.errors import ClientError
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The size of a call that is not written yet, from above."""
+
+    role: Role
+    input_bytes: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something a person waiting at the screen wants to know: a failed attempt, a wait, a warning."""
+
+    text: str
+    wait_s: float | None = None
+
+
+Notify = Callable[[Notice], None]
+"""Where notices go."""
 
 
 class ModelClient(Protocol):
@@ -64,12 +87,4 @@ class Gate(Protocol):
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
         """Return the first limit on shown texts with which the closing request is covered."""
-        ...
-
-
-class Notify(Protocol):
-    """Where notices go."""
-
-    def __call__(self, notice: Notice) -> None:
-        """Show the notice."""
         ...

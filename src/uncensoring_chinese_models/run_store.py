@@ -7,14 +7,16 @@ presence means that the run finished.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
 import os
 import re
+import shutil
 import socket
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 _ARTICLES = frozenset({"a", "an", "the"})
 _LOCK = ".lock"
+_TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
+"""What renaming a folder says when the name is another folder's or a file's."""
 
 
 def run_name(model: str, topic: str, started_at: str) -> str:
@@ -48,7 +52,8 @@ def topic_slug(topic: str) -> str:
 
 def model_slug(model: str) -> str:
     """Name a model as a folder can: ``deepseek/deepseek-chat`` → ``deepseek-deepseek-chat``."""
-    return _safe(model.replace("/", "-").replace(":", "-"))[:80] or "model"
+    name = _safe(model.replace("/", "-").replace(":", "-"))
+    return name.encode()[:80].decode("utf-8", "ignore") or "model"  # a name may have 255 bytes
 
 
 def _safe(name: str) -> str:
@@ -68,14 +73,13 @@ class RunStore:
         """Make the directory of a new run, whole or not at all; a clash gets a suffix."""
         encoding = sys.getfilesystemencoding()  # a C locale knows no Chinese names
         name = name.encode(encoding, "ignore").decode(encoding)
-        draft = cls(output_dir / f".{name}.{os.getpid()}.tmp")
+        draft = output_dir / f".{name}.{os.getpid()}.tmp"
         try:
-            draft.folder.mkdir(parents=True, exist_ok=True)
-            draft.write_config(config)
+            draft.mkdir(parents=True, exist_ok=True)
+            _replace(draft / "config.yaml", config)
             for suffix in ["", *(f"-{number}" for number in range(2, 1000))]:
                 folder = output_dir / (name + suffix)
-                if not folder.exists():
-                    draft.folder.rename(folder)
+                if _renamed(draft, folder):
                     _sync_folder(output_dir)
                     return cls(folder)
         except OSError as err:
@@ -83,6 +87,8 @@ class RunStore:
                 f"The output folder {output_dir} cannot be written: {err.strerror}; nothing was "
                 "sent. Set output_dir to a folder that you may write to."
             ) from err
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
         raise RunStoreError(f"{output_dir} holds too many runs named {name}.")
 
     @classmethod
@@ -127,10 +133,6 @@ class RunStore:
             raise RunStoreError(f"{path} cannot be read ({err}).") from err
         return summary
 
-    def write_config(self, content: bytes) -> None:
-        """Keep the config as it was given."""
-        self._write("config.yaml", content)
-
     def write_turn(self, number: int, data: Json) -> None:
         """Write the auditor's turn of this number."""
         self._write_json(f"auditor_turns/{number:03d}.json", data)
@@ -174,23 +176,43 @@ class RunStore:
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name
-        temporary = path.with_name(f".{path.name}.tmp")
         try:
             if path.exists() and path.read_bytes() == content:
                 return  # a replayed run derives the same bytes
             path.parent.mkdir(exist_ok=True)
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            _sync_folder(path.parent)
+            _replace(path, content)
         except OSError as err:
-            temporary.unlink(missing_ok=True)
             raise RunStoreError(
                 f"{path} cannot be written: {err.strerror}. Every finished call is kept in "
                 f"the journal; make room, then resume with --resume {self.folder}"
             ) from err
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Give a file this content, whole or not at all."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _renamed(draft: Path, folder: Path) -> bool:
+    """Rename the folder; False when the name is taken, also by a process that was faster."""
+    try:
+        draft.rename(folder)
+    except OSError as err:
+        if err.errno not in _TAKEN:
+            raise
+        return False
+    return True
 
 
 def _sync_folder(folder: Path) -> None:

@@ -17,8 +17,8 @@ from uncensoring_chinese_models.clients.layers import (
     Retrying,
 )
 from uncensoring_chinese_models.config import read_key
-from uncensoring_chinese_models.domain import Notice
 from uncensoring_chinese_models.errors import ClientError, ConfigError
+from uncensoring_chinese_models.protocols import Notice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

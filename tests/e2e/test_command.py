@@ -11,6 +11,7 @@ import sys
 import unicodedata
 
 import pytest
+from tools.kill_trials import work
 
 from tests.provider import ODD_TEXTS
 from tests.support import (
@@ -24,7 +25,6 @@ from tests.support import (
     run_ucm,
     write_config,
 )
-from tools.kill_trials import work
 
 BIDI = set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c")
 TURN_KEYS = {"iteration", "timestamp", "input_messages", "raw_response", "parsed"}

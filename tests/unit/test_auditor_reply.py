@@ -235,6 +235,21 @@ def test_an_invalid_last_object_leaves_the_one_before_it():
     assert parse_reply(text).reply == parse(turn())
 
 
+def test_a_draft_among_the_thoughts_never_counts():
+    """Where only `</think>` is left of the tags, what stands before it is no reply."""
+    text = f"{json.dumps(turn())}</think>{json.dumps(turn(should_continue='maybe'))}"
+
+    assert refusal(text) == "should_continue: must be true or false, not 'maybe'"
+
+
+def test_remarks_behind_the_reply_hide_nothing():
+    """Neither a tag nor any number of placeholders behind a reply takes its place."""
+    text = f"{json.dumps(turn())} It often writes </think>, " + "{slot} " * 20
+
+    assert parse_reply(text.replace("{slot}", "slot")).reply == parse(turn())
+    assert parse_reply(text.replace("</think>", "tags")).reply == parse(turn())
+
+
 def test_of_several_invalid_objects_the_longest_is_explained():
     """The message is about the object that was meant to be the reply."""
     text = f'{json.dumps(turn(hypotheses=[claim(type="guess")]))} {{"hypotheses": 1}}'
@@ -249,6 +264,13 @@ def test_a_field_given_twice_is_refused(key: str):
 
     assert refusal(text) == f"{key}: must be given only once"
     assert refusal(f"Here: {text}") == f"{key}: must be given only once"
+
+
+def test_a_very_long_text_is_not_repaired():
+    """Repair is for replies of a usual size; beyond, the fault in the JSON is named."""
+    text = json.dumps(turn(reasoning="r" * 200_000))[:-1] + ",}"
+
+    assert refusal(text).startswith("the reply is not valid JSON: Expecting property name")
 
 
 def test_constants_that_json_does_not_know_are_refused():
@@ -311,6 +333,13 @@ def test_unknown_unchanged_hypothesis_is_refused_with_the_known_ids():
         "hypotheses.0.id: 'h7' is not known; known: h1, h2"
     )
     assert refusal_of(fields) == "hypotheses.0.id: 'h7' is not known; known: none"
+
+
+def test_the_list_of_known_ids_is_cut():
+    """The message stays short however many hypotheses there are."""
+    many = [PREVIOUS[0].model_copy(update={"id": f"hypothesis-{n}"}) for n in range(500)]
+
+    assert len(refusal_of(turn(hypotheses=[{"id": "h7", "unchanged": True}]), previous=many)) < 500
 
 
 def test_an_id_that_is_no_text_is_refused():
@@ -646,7 +675,7 @@ def test_any_text_is_a_reply_or_a_refusal(text: str, options: dict[str, Any]):
 @settings(deadline=None)
 @given(
     dumped,
-    st.sampled_from(["", "<think>{draft: {</think>", "\ufeff", '<thinking>"</thinking>\n']),
+    st.sampled_from(["", "\ufeff<think>{draft: {</think>", "\ufeff", '<thinking>"</thinking>\n']),
     prose,
     st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "[{}]", "<answer>{}</answer>"]),
     prose,

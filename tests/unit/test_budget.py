@@ -27,7 +27,6 @@ from uncensoring_chinese_models.domain import (
     Attempt,
     Call,
     CallKey,
-    Need,
     Price,
     Reply,
     Reservation,
@@ -40,6 +39,7 @@ from uncensoring_chinese_models.errors import (
     TransientError,
 )
 from uncensoring_chinese_models.journal import Journal
+from uncensoring_chinese_models.protocols import Need
 
 PRICE = Price(Decimal("0.000003"), Decimal("0.000015"), Decimal("0.001"))
 NOTHING = Reservation(Decimal(0), 0)

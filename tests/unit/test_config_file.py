@@ -133,7 +133,7 @@ FILES = [
     (bomb("x", "{y: [1]}", "{y: [%s]}"), "too deep or holds too much"),
     (MINIMAL + "audited_endpoint: {extra_body: {a: &a [*a]}}", "too deep or holds too much"),
     (MINIMAL + f"x: {'[' * 200}{']' * 200}", "too deep or holds too much"),
-    (MINIMAL + f"x: {'[' * 5000}{']' * 5000}", "recursion"),
+    (MINIMAL + f"x: {'[' * 1000}{']' * 1000}", "recursion"),
     (MINIMAL + f"x: {'{a: ' * 5000}{'}' * 5000}", "recursion"),
     (MINIMAL + f"sampling: {{seed: {'9' * 5000}}}", "is not valid YAML"),
 ]
@@ -361,7 +361,7 @@ REFUSED = [
     ("sampling.n=1.0", "sampling.n must be a valid integer"),
     ("sampling.seed=2024-13-45", "sampling.seed: '2024-13-45' is not a valid value."),
     ("sampling.seed=" + "9" * 5000, "is not a valid value."),
-    ("audited_endpoint.provider=" + "[" * 5000, "is not a valid value."),
+    ("audited_endpoint.provider=" + "[" * 1000, "is not a valid value."),
     ("audited_endpoint.provider=" + "[" * 100 + "]" * 100, "is not a valid value."),
     ("audited_endpoint.provider={only: [a], only: [b]}", "is not a valid value."),
     ("audited_endpoint.provider={[a]: b}", "is not a valid value."),

@@ -20,13 +20,14 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import Notice, Reply
+from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
     ClientError,
     FatalError,
     InterruptedRunError,
     TransientError,
 )
+from uncensoring_chinese_models.protocols import Notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable

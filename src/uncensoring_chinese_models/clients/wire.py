@@ -35,6 +35,10 @@ PASSING_TYPES = frozenset(
 )
 """Provider words for trouble that time may cure."""
 PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_TIMEOUTS = frozenset({408, 504, 524})
+"""Statuses of a wait that was given up while a model may have been writing."""
+_MOST_USD = Decimal(10**9)
+"""What no single call costs: a larger figure is a mistake, and unknown."""
 
 _ADVICE = {
     401: "the key was not accepted: check the key variable in .env",
@@ -70,7 +74,24 @@ def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
     Raises:
         ClientError: the response is an error, in whatever shape.
     """
+    return _read(_json_object(raw), raw, api, now)
+
+
+def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
+    """Return the reply of Ollama's /api/generate, through the same classification."""
     data = _json_object(raw)
+    if data is not None and "response" in data:
+        choice = {"text": data["response"], "finish_reason": data.get("done_reason")}
+        usage = {
+            "prompt_tokens": data.get("prompt_eval_count"),
+            "completion_tokens": data.get("eval_count"),
+        }
+        told = {name: data.get(name) for name in ("model", "error")}
+        data = {**told, "choices": [choice], "usage": usage}
+    return _read(data, raw, "completions", now)
+
+
+def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble and trouble.is_policy:
         return _reply(data, api, raw, host_refusal=trouble.message)
@@ -83,20 +104,6 @@ def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
             maybe_billed=raw.status < 300,
         )
     return _reply(data, api, raw)
-
-
-def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
-    """Return the reply of Ollama's /api/generate, through the same classification."""
-    data = _json_object(raw)
-    if data is not None and "response" in data:
-        choice = {"text": data["response"], "finish_reason": data.get("done_reason")}
-        usage = {
-            "prompt_tokens": data.get("prompt_eval_count"),
-            "completion_tokens": data.get("eval_count"),
-        }
-        told = {"model": data.get("model"), "choices": [choice], "usage": usage}
-        raw = RawResponse(raw.status, raw.headers, json.dumps(told).encode())
-    return read_response(raw, "completions", now=now)
 
 
 # --- replies ------------------------------------------------------------------------------------
@@ -164,7 +171,7 @@ def _cost(data: Json) -> Decimal | None:
         value = Decimal(str(cost))
     except ArithmeticError:
         return None
-    return value if value.is_finite() and value >= 0 else None
+    return value if value.is_finite() and 0 <= value < _MOST_USD else None
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -190,6 +197,7 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
     # OpenRouter says error_type; the OpenAI dialect says type, or a word where the code stands.
     words = [error.get("error_type"), metadata.get("error_type"), error.get("code")]
     words = [word for word in (*words, error.get("type")) if _text(word) and not _status(word)]
+    error_type = _one_line(str(words[0]))[:100] if words else None
     coded = (_status(error.get("code")), _status(error.get("http_status")))
     status = next((code for code in coded if code), raw.status if raw.status >= 300 else None)
     moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
@@ -198,14 +206,15 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         retry_after = _seconds(availability.get("retry_after"), now)
     if retry_after is None:
         retry_after = _seconds(metadata.get("retry_after"), now)
-    message = _text(error.get("message")) or f"HTTP {raw.status} ({_excerpt(raw.body)})"
+    message = _one_line(_text(error.get("message")) or "")
+    message = message or f"HTTP {raw.status} ({_excerpt(raw.body)})"
     if moderated and metadata.get("reasons"):
         message += f" (reasons: {metadata['reasons']})"
     retryable = availability.get("retryable")
     return _Trouble(
         status=status,
-        error_type=words[0] if words else None,
-        message=" ".join(message.split())[:1000],
+        error_type=error_type,
+        message=_one_line(message)[:1000],
         retryable=retryable if isinstance(retryable, bool) else None,
         retry_after_s=retry_after,
         is_policy=moderated or not POLICY_TYPES.isdisjoint(words),
@@ -221,14 +230,18 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
         message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
     choice = _first_choice(data or {}) or {}
     source = _mapping(choice.get("message")) if api == "chat" else choice
+    partial_text = _text(source.get("content" if api == "chat" else "text"))
+    tokens, cost_usd = _usage(data or {}).total, _cost(data or {})
+    worked = partial_text or tokens or status in _TIMEOUTS
     return kind(
         message,
         status=status,
         error_type=trouble.error_type,
         retry_after_s=trouble.retry_after_s,
-        partial_text=_text(source.get("content" if api == "chat" else "text")),
-        tokens=_usage(data or {}).total,
-        cost_usd=_cost(data or {}),
+        maybe_billed=bool(worked) and cost_usd is None,
+        partial_text=partial_text,
+        tokens=tokens,
+        cost_usd=cost_usd,
     )
 
 
@@ -261,9 +274,11 @@ def _text(value: object) -> str | None:
 
 def _count(value: object) -> int | None:
     """Read a token count; what is no whole number of tokens is unknown, not zero."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return int(value) if math.isfinite(value) and value >= 0 else None
+    return value if value >= 0 else None
 
 
 def _status(code: object) -> int | None:
@@ -281,14 +296,18 @@ def _seconds(value: Any, now: datetime) -> float | None:
         return None
     try:
         seconds = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         try:
             seconds = (parsedate_to_datetime(str(value)) - now).total_seconds()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _excerpt(body: bytes) -> str:
-    text = " ".join(body[:200].decode("utf-8", "replace").split())
+    text = _one_line(body[:200].decode("utf-8", "replace"))
     return f"it begins {text[:80]!r}" if text else "an empty body"

@@ -1,0 +1,120 @@
+"""The documentation says what the program does; what can be checked in it is checked."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+from tools.write_docs import PAGE, page
+
+from tests.support import ROOT, audit_here, audited_provider
+from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.journal import Journal
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+KEYED_BY_DATA = {"by_provider", "by_served_model", "sha256", "config", "template", "by_arm"}
+
+
+def keys_of(value):
+    """Yield every key of a JSON value, but not below mappings whose keys are data."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield key
+            if key not in KEYED_BY_DATA:
+                yield from keys_of(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from keys_of(item)
+
+
+def test_every_key_of_a_real_run_is_described(tmp_path):
+    """docs/run-format.md names each key that a run writes."""
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/run-format.md").read_text("utf-8")))
+    with audited_provider(extra={"question": "Why?"}, extra_hypothesis={"status": "open"}) as p:
+        run = audit_here(tmp_path, p, sampling={"arms": ["user_persona", "assistant"]})
+
+    written = set()
+    for path in run.folder.rglob("*.json"):
+        value = json.loads(path.read_bytes())
+        value.pop("input_messages", None)
+        for sample in value.get("samples", []):
+            sample.pop("messages")
+        written |= set(keys_of(value))
+    assert written - described - {"package", "python"} == set()
+
+
+def test_configuration_page_is_current():
+    """docs/configuration.md is what `make docs` would write now."""
+    assert PAGE.read_text("utf-8") == page()
+
+
+def test_every_setting_has_a_description():
+    """A setting without a line of documentation is not finished."""
+    assert all(field.description for field in AuditConfig.model_fields.values())
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(path):
+    """Each relative link and picture of the docs exists."""
+    targets = re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8"))
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (path.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_yaml_examples_are_valid_configs(path):
+    """A whole config shown in the docs loads; a part of one is at least YAML."""
+    blocks = re.findall(r"```yaml\n(.*?)```", path.read_text("utf-8"), flags=re.DOTALL)
+    for block in blocks:
+        example = yaml.safe_load(block)
+        if "topic" in example:
+            AuditConfig.model_validate(example)
+
+
+def test_spec_config_is_a_valid_config():
+    """The shipped config loads as it stands."""
+    AuditConfig.model_validate(yaml.safe_load((ROOT / "configs/search_censored.yaml").read_text()))
+
+
+def test_make_targets_named_in_the_docs_exist():
+    """A command that the docs tell to type is there."""
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, flags=re.MULTILINE))
+    text = "\n".join(path.read_text("utf-8") for path in PAGES)
+    assert set(re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)`", text, flags=re.MULTILINE))
+    named = {
+        one or two
+        for one, two in re.findall(
+            r"(?:^make ([a-z-]+)|`make ([a-z-]+)`)", text, flags=re.MULTILINE
+        )
+    }
+    assert named - targets == set()
+
+
+def test_journal_records_are_described(tmp_path):
+    """docs/crash-and-resume.md names each kind of record."""
+    text = (ROOT / "docs/crash-and-resume.md").read_text("utf-8")
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider, max_iterations=1)
+
+    lines = (run.folder / "journal.jsonl").read_text("ascii").splitlines()
+    kinds = {json.loads(line)["type"] for line in lines}
+    assert kinds >= {"header", "sent", "attempt", "done", "decision", "footer"}
+    assert all(f"`{kind}`" in text for kind in kinds)
+    assert Journal.__doc__
+
+
+def test_tracked_files_name_no_place_on_a_machine():
+    """Nothing that is committed names a home folder or a package index."""
+    found = subprocess.run(
+        ["git", "grep", "-nIE", r"(/home/[a-z]|/root/|/Users/|--index-url)", "--", "."],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours = [line for line in found.stdout.splitlines() if "tests/test_" not in line]
+    assert ours == []
