@@ -69,11 +69,19 @@ def order_faults(served: Provider) -> None:
         return lambda body: sum(str(body.get("prompt")).encode()) % 7 == share
 
     served.heal()
+    served.fail(
+        "400_response_format", api="chat", times=None, when=lambda b: "response_format" in b
+    )
     served.fail("403_moderation", api="completions", times=None, when=picked(0))
     served.fail("400", api="completions", times=None, when=picked(1))
     served.fail(
         "429_retry_after_seconds", api="completions", per_body=True, when=picked(2), retry_after=0
     )
+
+
+def shape(turn: int, attempt: int) -> str:
+    """Make the auditor refuse at first in its third turn, and write a fence in its second."""
+    return {(3, 0): "refusal", (2, 0): "fenced"}.get((turn, attempt), "plain")
 
 
 def config_for(served: Provider) -> dict[str, Any]:
@@ -179,7 +187,10 @@ def work(job: tuple[int, int]) -> Tally:
     """Run a share of the trials against a provider of one's own."""
     seed, trials = job
     rng, tally = random.Random(seed), Tally()  # noqa: S311 -- trials, not secrets
-    with audited_provider(false_quote_every=3) as served, tempfile.TemporaryDirectory() as name:
+    with (
+        audited_provider(false_quote_every=3, shape=shape) as served,
+        tempfile.TemporaryDirectory() as name,
+    ):
         served.latency = LATENCY_S
         order_faults(served)
         config = config_for(served)

@@ -57,6 +57,10 @@ _PACKING = re.compile(
 )
 
 
+_SPECIAL = re.compile(r"<[|\uff5c][^<>\s]{1,60}[|\uff5c]>|\[/?[A-Z_]{3,}\]")
+"""What special tokens look like inside a template."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatTemplate:
     """The strings that open and close the turns of one model family."""
@@ -99,7 +103,8 @@ class ChatTemplate:
         """Return the strings that would change turns if they stood inside a probe."""
         openers = (self.user_turn_opener, self.assistant_open, self.assistant_open_no_think or "")
         outer = (opener.strip() for opener in (*openers, self.user_close))
-        found = (*self.stop, self.bos, self.eos, *outer)
+        inner = _SPECIAL.findall(self.user_open)  # those of a default system block
+        found = (*self.stop, self.bos, self.eos, *outer, *inner)
         return tuple(dict.fromkeys(token for token in found if len(token.strip()) >= 3))
 
     def as_json(self) -> Json:

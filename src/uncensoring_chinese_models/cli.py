@@ -8,13 +8,14 @@ import sys
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.command_line import run_commands
-from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError, UsageError
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from uncensoring_chinese_models.config_file import LoadedConfig
     from uncensoring_chinese_models.domain import Json
 
 VERSION = "0.1.0"
@@ -50,14 +51,14 @@ def audit(
     Args:
         config: YAML file, such as configs/search_censored.yaml.
         overrides: words that replace settings, such as "topic=Hong Kong, 2019" or sampling.n=4.
-        resume: run directory to go on with; what it already paid for is not asked again.
+        resume (RUN_DIR): run directory to go on with; what it already paid for is not asked again.
         dry_run: show the plan and its worst-case cost, send nothing to any model.
         json: put one machine-readable record on stdout, and everything for people on stderr.
     """
-    from pathlib import Path  # noqa: PLC0415
-
     from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
 
+    if dry_run and resume:
+        raise UsageError("--dry-run plans a new run and --resume goes on with one: give one.")
     loaded = load_config(config, overrides)
     if dry_run:
         from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
@@ -65,17 +66,27 @@ def audit(
         planned = plan(loaded.settings)
         _print_json(planned) if json else _print_plan(planned)
         return 0
+    return _audit(loaded, resume, as_json=json)
+
+
+def _audit(loaded: LoadedConfig, resume: str | None, *, as_json: bool) -> int:
+    """Run the audit and say how it ended, to people and to programs."""
+    from pathlib import Path  # noqa: PLC0415
 
     from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
     from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
 
-    progress = Progress(sys.stderr if json else sys.stdout)
+    progress = Progress(sys.stderr if as_json else sys.stdout)
     try:
         result = run_job(loaded, progress, resume=Path(resume) if resume else None)
-    except AuditToolError:
+    except AuditToolError as err:
         progress.close()
-        if progress.folder is not None:
-            print(f"To go on: {_resume_command(progress.folder)}", file=sys.stderr)
+        folder = progress.folder
+        if folder is not None:
+            print(f"To go on: {_resume_command(folder)}", file=sys.stderr)
+        if as_json:
+            where = None if folder is None else str(folder)
+            _print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
         raise
     code = EXIT_BY_STATUS.get(str(result.summary["status"]), 6)
     if result.was_finished:
@@ -83,7 +94,7 @@ def audit(
     path = shlex.quote(str(result.folder / "summary.json"))
     following = _resume_command(result.folder) if code else f"less {path}"
     progress.finished(result.folder, result.summary, following)
-    if json:
+    if as_json:
         _print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
     return code
 
@@ -127,6 +138,9 @@ def _run(commands: Json, argv: Sequence[str], program: str, default: str | None 
         return run_commands(
             commands, argv, program=program, about=ABOUT, version=VERSION, default=default
         )
+    except InterruptedRunError as err:
+        print(visible(str(err)), file=sys.stderr)
+        return err.exit_code
     except AuditToolError as err:
         print(f"error: {visible(str(err))}", file=sys.stderr)
         return err.exit_code

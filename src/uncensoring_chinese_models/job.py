@@ -140,6 +140,10 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
             gate = BudgetGate(budget, prices, journal.decide)
             _refuse_hopeless_budget(config, sampler, gate, journal)
             observer.started(store.folder, config)
+            if journal.attempts:
+                observer.notice(
+                    Notice("Resuming: what the journal holds is shown again, for free.")
+                )
             if journal.cut_bytes:
                 observer.notice(
                     Notice("The journal's torn last line was cut off; all else is kept.")

@@ -131,9 +131,9 @@ class Normalised:
 def normalise(text: str) -> Normalised:
     """Fold away what a quoter changes without changing a word: case, width, quotes, dashes, spaces.
 
-    ``"“The\u00a0 END”…"`` → ``"'the end'..."``. NFKC is held back in two places: a character that
+    ``"“The\u00a0 END”…"`` → ``"'the end'..."``. NFKC is held back in one place: a character that
     is no digit never becomes one, or a footnote mark would turn ``300²`` into 3002 and a list item
-    ``①300`` into 1300; and none becomes a space.
+    ``①300`` into 1300.
     """
     folds: list[str] = []
     pieces: list[_Piece] = []
@@ -190,10 +190,9 @@ def _fold(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _fold_other(char: str) -> str:
-    """Fold one character with its marks, unless that would make a digit or a space of it."""
+    """Fold one character with its marks, unless that would make a digit of it."""
     folded = _fold(char)
-    makes_digit = any(map(str.isdecimal, folded)) and not char[0].isdecimal()
-    if makes_digit or " " in folded:
+    if any(map(str.isdecimal, folded)) and not char[0].isdecimal():
         folded = unicodedata.normalize("NFC", char).casefold()
     return _INVISIBLE_ONE.sub("", folded)
 
@@ -277,11 +276,13 @@ def _settle(quote: str, text: str, start: int, end: int) -> tuple[int, int]:
     such as the asterisks of ``the **whole** truth``.
     """
     reach = 8 + len(quote) // 8
-    first = text.find(quote[:10], max(0, start - reach), start + reach + 10)
-    last = text.rfind(quote[-10:], max(0, end - reach - 10), end + reach)
     lack = max(0, len(quote) - (end - start))  # rapidfuzz cuts short at the ends of the text
-    left = max(0, start - lack) if first < 0 else first
-    right = min(len(text), end + lack) if last < 0 else last + 10
+    left, right = max(0, start - lack), min(len(text), end + lack)
+    for size in (4, 10):  # the longer one decides, where it is found
+        first = text.find(quote[:size], max(0, start - reach), start + reach + size)
+        last = text.rfind(quote[-size:], max(0, end - reach - size), end + reach)
+        left = left if first < 0 else first
+        right = right if last < 0 else last + size
     return (left, right) if right - left > len(quote) // 2 else (start, end)
 
 

@@ -89,21 +89,24 @@ class Sampler:
         prefill: str | None = None
         messages: list[Json] | None = None
         prompt: str | None = None
+        ours: tuple[str, ...] = ()
         if arm == "raw":
             prompt = probe
         elif arm == "user_persona":
-            prompt = self._user_turn(probe)
+            prompt, ours = self._user_turn(probe), (probe,)
         elif arm == "assistant_prefill":
             prefill = probe if question else self._sampling.prefill
-            prompt = self._assistant_turn(asked) + prefill
-        elif self._sampling.assistant_via == "template":
-            prompt = self._assistant_turn(asked)
+            prompt, ours = self._assistant_turn(asked) + prefill, (asked, prefill)
         else:
-            messages = [{"role": "user", "content": asked}]
+            ours = (asked,)
+            if self._sampling.assistant_via == "template":
+                prompt = self._assistant_turn(asked)
+            else:
+                messages = [{"role": "user", "content": asked}]
         ends = self._turn_ends(arm, chat=messages is not None)
         body = self._body(key, prompt, messages, ends)
         call = Call(key, "chat" if messages else "completions", body)
-        tokens = () if arm == "raw" or messages else self.role_tokens_in(probe, question)
+        tokens = self.role_tokens_in(*ours)
         return PlannedSample(call, arm, key.sample, prompt, messages, prefill, ends, tokens)
 
     def _user_turn(self, text: str) -> str:

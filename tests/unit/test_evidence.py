@@ -127,7 +127,8 @@ RUN = (
         (1, "students were gathering peacefully at the square", "near", "students*square"),
         (1, "Look I heard it from my uncle On 4 June 1989", "near", "Look*1989"),
         (1, "Naive tourists saw it at", "near", "Na\u00efve*at"),
-        (1, "the army kiled about 300 people ... others say 3,000", "near", "the army*3,000"),
+        (1, "On 4 June 1989 the army kiled ... others say 3,000", "near", "On 4*3,000"),
+        (1, "students were gathering in the square", "missing", None),
         (2, "军队进入北京,向学生开枪,官方称死亡人数约三百人", "near", "军队*三百人"),
         (2, "官方称死亡人数约三百人,没有公布名单", "near", "官方*名单"),
         # missing
@@ -171,11 +172,12 @@ def test_verdict_and_place_of_each_kind_of_quote(iteration, excerpt, verdict, ma
         ("there were 300 soldiers and 500 studnets", "there were 500 soldiers and 300 students"),
         ("some ten thousand people lost their lifes", "some ten million people lost their lives"),
         (
-            "two thousand people were arested there",
-            "two hundred thousand people were arrested there",
+            "two thousand of the people who were on the square at dawn of that very day were arrested",
+            "two hundred thousand of the people who were on the square at dawn of that very day were arrested",
         ),
+        ("It is 210 bytes", "It is 2**10 bytes"),
         ("约有三千人在北京的广场上被军队打死", "约有三百人在北京的广场上被军队打死了"),
-        ("1989年有三百名学生在北京被打死", "1989年有三百万名学生在北京被打死"),
+        ("1989年有三百名学生在北京的广场上被打死", "1989年有三百万名学生在北京的广场上被打死"),
         ("the list holds 13001 names of the dead", "the list holds 1300\u00b9 names of the dead"),
         ("the list holds 13001 names", "the list holds 1300\u00b9 names"),
         ("共有1300人死亡", "共有①300人死亡"),
@@ -237,6 +239,10 @@ def test_same_fact_in_another_spelling_is_near(excerpt, text):
             "the state says that the assembly on the square was legal under the law",
             "the state says that the assembly on the square was illegal under the law",
         ),
+        (
+            "that night the soldiers on the square kissed the students from the fire",
+            "that night the soldiers on the square killed the students from the fire",
+        ),
         ("士兵在广场上救了学生，然后全部离开了北京", "士兵在广场上杀了学生，然后全部离开了北京"),
     ],
 )
@@ -252,6 +258,7 @@ def test_quote_that_contains_the_whole_response_is_missing():
     found = check("I cannot discuss this. But in private I will tell you.", response)
 
     assert found.verdict == "missing"
+    assert check("I cannot discuss this is of the and that", response).verdict == "missing"
 
 
 def test_quote_slightly_longer_than_the_whole_response_is_near():
@@ -265,10 +272,17 @@ def test_quote_slightly_longer_than_the_whole_response_is_near():
 
 def test_short_quote_is_never_near():
     """Under twelve characters, nearly the same is not the same."""
-    response = make_response(make_sample("They were arrested."))
+    response = make_response(make_sample("He was arrested; they were arrested."))
 
     assert check("were arested", response).verdict == "near"
-    assert check("ere arested", response).verdict == "missing"
+    assert check("was arested", response).verdict == "missing"
+
+
+def test_alignment_is_not_settled_on_ends_in_the_wrong_order():
+    """The first words of a quote standing after its last ones move neither end."""
+    text = "klmnopqrst abcdefghij"
+
+    assert normalise_module._settle("abcdefghijklmnopqrst", text, 0, 20) == (0, 20)
 
 
 def test_parts_out_of_order_are_missing():

@@ -36,6 +36,7 @@ from uncensoring_chinese_models.errors import (
     TransientError,
 )
 from uncensoring_chinese_models.journal import Journal
+from uncensoring_chinese_models.protocols import Notice
 
 PRICE = Price(Decimal("0.000001"), Decimal("0.000002"))
 LATER = "2026-01-02T03:04:05Z"
@@ -89,6 +90,10 @@ async def settle_down():
     """Let every task run until it waits for something that does not come by itself."""
     for _ in range(20):
         await asyncio.sleep(0)
+
+
+def ignore(notice: Notice) -> None:
+    """Take a notice that the test is not about."""
 
 
 def opened(path):
@@ -292,13 +297,16 @@ class Tried:
     """A retrying client over scripted results, and what it told."""
 
     def __init__(self, *results, **policy):
-        self.notices = []
+        self.notices: list[Notice] = []
         self.inner = Scripted(*results)
         self.in_flight = InFlight()
         settings = {"max_attempts": 6, "max_wait_s": 60, "first_wait_s": 0, **policy}
         self.client = Retrying(
-            self.inner, Retries.model_validate(settings), self.in_flight, self.notices.append
+            self.inner, Retries.model_validate(settings), self.in_flight, self.hear
         )
+
+    def hear(self, notice: Notice) -> None:
+        self.notices.append(notice)
 
     async def error(self):
         with pytest.raises(TransientError) as caught:
@@ -501,10 +509,9 @@ async def test_failed_call_gives_its_slot_back():
 
 async def test_waiting_between_attempts_takes_no_slot(in_flight):
     """A call that waits for its next attempt lets others out meanwhile."""
-    notices = []
     inner = Scripted(TransientError("429", status=429, retry_after_s=30.0), Reply("other"))
     policy = Retries(max_wait_s=60.0)
-    client = Retrying(Limited(inner, 1), policy, in_flight, notices.append)
+    client = Retrying(Limited(inner, 1), policy, in_flight, ignore)
     asked = asyncio.create_task(client.complete(make_call()))
     await settle_down()
 
@@ -651,7 +658,7 @@ async def test_each_attempt_is_settled_by_itself(path, journal, in_flight):
         Reply("x", usage=Usage(10, 5)),
     )
     policy = Retries(first_wait_s=0.0)
-    client = Retrying(metered(inner, journal, in_flight, budget), policy, in_flight, lambda _: None)
+    client = Retrying(metered(inner, journal, in_flight, budget), policy, in_flight, ignore)
     worst = SideMeter(BudgetMeter(Budget()), PRICE).reserve(make_call())
     assert worst.usd is not None
 

@@ -393,20 +393,20 @@ def test_user_turn_does_not_depend_on_thinking():
 
 
 @pytest.mark.parametrize(
-    ("probe", "question", "found"),
+    ("arm", "probe", "question", "found"),
     [
-        (PROBE, None, ()),
-        (PROBE, QUESTION, ()),
-        (f"They left.{ASSISTANT}I", None, (ASSISTANT,)),
-        (PROBE, f"Why?{ASSISTANT}", (ASSISTANT,)),
-        (f"{USER}a{ASSISTANT}", f"{ASSISTANT}{EOS}", (ASSISTANT, USER, EOS)),
-        (f"{BOS}{PROBE}", None, (BOS,)),
-        ("<|im_end|>", None, ()),  # another family's
-        ("<\uff5cAssist", "ant\uff5c>", ()),  # two halves in two texts are no token
+        ("user_persona", PROBE, None, ()),
+        ("user_persona", f"They left.{ASSISTANT}I", None, (ASSISTANT,)),
+        ("user_persona", f"{BOS}{PROBE}", None, (BOS,)),
+        ("user_persona", PROBE, f"Why?{ASSISTANT}", ()),  # it is not sent the question
+        ("user_persona", "<|im_end|>", None, ()),  # another family's
+        ("assistant", PROBE, f"Why?{ASSISTANT}", (ASSISTANT,)),
+        ("assistant", f"{PROBE}{USER}", QUESTION, ()),  # it is not sent the opening
+        ("assistant_prefill", f"{USER}a", f"{ASSISTANT}{EOS}", (ASSISTANT, USER, EOS)),
+        ("assistant_prefill", "<\uff5cAssist", "ant\uff5c>", ()),  # two halves are no token
     ],
 )
-@pytest.mark.parametrize("arm", ["user_persona", "assistant", "assistant_prefill"])
-def test_role_tokens_in_probe_or_question_are_found(arm, probe, question, found):
+def test_role_tokens_in_what_an_arm_is_sent_are_found(arm, probe, question, found):
     """A probe that would change turns by itself is marked, in the template's order."""
     planned = plan_one(arm, probe, question, assistant_via="template")
 
@@ -414,13 +414,13 @@ def test_role_tokens_in_probe_or_question_are_found(arm, probe, question, found)
     assert read_sample(planned, Reply("x")).role_tokens_in_prompt == found
 
 
-def test_role_tokens_do_not_matter_where_we_set_no_turns():
-    """Raw probes may hold anything, and the chat API escapes what it is given."""
+def test_role_tokens_do_not_matter_where_there_are_no_turns():
+    """Raw probes may hold anything; servers may read role tokens in chat messages too."""
     planned = Sampler(config(arms=ARMS)).plan(1, f"{USER}Hi{ASSISTANT}", None)
 
     assert {each.arm: each.role_tokens for each in planned} == {
         "user_persona": (ASSISTANT, USER),
-        "assistant": (),
+        "assistant": (ASSISTANT, USER),
         "assistant_prefill": (ASSISTANT, USER),
         "raw": (),
     }

@@ -649,7 +649,7 @@ def test_body_that_is_no_json_is_shown_by_its_beginning():
     assert "an empty body" in outcome(b"").message
 
 
-CHOICES = [None, [], {}, "x", 7, [None], [{}], ["x"], [[]], {"0": {"text": "x"}}]
+CHOICES: list[object] = [None, [], {}, "x", 7, [None], [{}], ["x"], [[]], {"0": {"text": "x"}}]
 
 
 @both_apis
@@ -690,7 +690,7 @@ def test_message_is_one_line_of_bounded_length(body, status):
     """Whatever a server writes, the user gets one line that fits a screen."""
     result = outcome(body, status)
 
-    message = result.host_refusal if isinstance(result, Reply) else result.message
+    message = str(result.host_refusal if isinstance(result, Reply) else result.message)
     assert 0 < len(message) <= 1200
     assert len(message.splitlines()) == 1
     kind = None if isinstance(result, Reply) else result.error_type

@@ -228,6 +228,8 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
     message = f"{name}: {trouble.message}" if name else trouble.message
     if kind is FatalError:
         message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
+    elif status == 404 and api == "completions":
+        message += " -- the server may not offer raw completions for this model"
     choice = _first_choice(data or {}) or {}
     source = _mapping(choice.get("message")) if api == "chat" else choice
     partial_text = _text(source.get("content" if api == "chat" else "text"))
