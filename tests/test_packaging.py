@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from uncensoring_chinese_models import __version__
+
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -67,4 +69,4 @@ def test_citation_has_the_version_of_the_package():
     """A citation names the version that was released."""
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 
-    assert citation["version"] == PROJECT["version"]
+    assert citation["version"] == __version__

@@ -18,12 +18,14 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.provider import Ask, Model, Provider
+
 from uncensoring_chinese_models.budget import BudgetMeter, worst_case
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.clients.layers import InFlight
@@ -83,6 +85,8 @@ class Outcome:
     sent: int
     refused: int
     retried: int
+    share: float
+    """How much of the cap the provider billed."""
 
 
 # --- making up a trial --------------------------------------------------------------------------
@@ -144,11 +148,11 @@ def run_trial(trial: Trial) -> Outcome:
         told: Counter[str] = Counter()
         if trial.cut_after is not None:
             asyncio.run(_sit(trial, provider, path, told, cut_after=trial.cut_after))
-            provider.on_request = None
         budget = asyncio.run(_sit(trial, provider, path, told))
         provider.wait_idle()
         problems = [*_compare(trial, provider, budget), *_reread(path, budget)]
-        return Outcome(problems, provider.count(), told["refused"], told["retried"])
+        share = _share(trial.budget, provider)
+        return Outcome(problems, provider.count(), told["refused"], told["retried"], share)
 
 
 def _provider(trial: Trial) -> Provider:
@@ -173,15 +177,15 @@ def _provider(trial: Trial) -> Provider:
             name,
             times=1 + len(struck) % 2,
             per_body=True,
-            when=lambda body, struck=struck: _index(body) in struck,
+            when=partial(_is_struck, struck),
             billed=FAULTS[name],
         )
     return provider
 
 
-def _index(body: Json) -> int:
+def _is_struck(struck: set[int], body: Json) -> bool:
     text = str(body["prompt"] if "prompt" in body else body["messages"][0]["content"])
-    return int(text.removeprefix("#").partition(" ")[0])
+    return int(text.removeprefix("#").partition(" ")[0]) in struck
 
 
 async def _sit(
@@ -219,13 +223,14 @@ async def _sit(
             side = Side(role, f"trial/{role}", endpoint, HttpApi(session, endpoint, None), price)
             clients[role] = stack(side, config, journal, budget, in_flight, hear)
         asked = [
-            asyncio.ensure_future(_ask(clients[call.key.role], call, told)) for call in trial.calls
+            asyncio.create_task(_ask(clients[call.key.role], call, told)) for call in trial.calls
         ]
         if cut_after is not None:
-            await _cut(provider, cut_after, asked)
-            return budget  # what is still out is abandoned with the event loop
+            await _cut_off(provider, cut_after, asked)
+        await asyncio.wait(asked)
         for task in asked:
-            await task
+            if not task.cancelled():
+                task.result()  # raises what nobody expected
         await in_flight.drain()
     journal.close()
     return budget
@@ -240,19 +245,20 @@ async def _ask(client: ModelClient, call: Call, told: Counter[str]) -> None:
         told["failed"] += 1
 
 
-async def _cut(provider: Provider, after: int, asked: Sequence[asyncio.Future[None]]) -> None:
-    """Wait until so many requests have been read, or all calls are over."""
+async def _cut_off(provider: Provider, after: int, asked: Sequence[asyncio.Task[None]]) -> None:
+    """Abandon whatever is out once so many requests have been read, or all calls are over."""
     loop, enough = asyncio.get_running_loop(), asyncio.Event()
 
-    def count(request: object) -> None:
+    def count(_: object) -> None:
         if provider.count() >= after:
             loop.call_soon_threadsafe(enough.set)
 
     provider.on_request = count
-    everything = asyncio.ensure_future(asyncio.wait(asked))
-    await asyncio.wait(
-        {everything, asyncio.ensure_future(enough.wait())}, return_when=asyncio.FIRST_COMPLETED
-    )
+    ends = [loop.create_task(enough.wait()), loop.create_task(asyncio.wait(asked))]
+    await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+    provider.on_request = None
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()
 
 
 # --- comparing the books ------------------------------------------------------------------------
@@ -268,6 +274,11 @@ def _compare(trial: Trial, provider: Provider, budget: BudgetMeter) -> Iterator[
         yield f"the provider billed ${usd}, but the meter counts only ${budget.spent_usd}"
     if budget.spent_tokens < tokens:
         yield f"the provider billed {tokens} tokens, but the meter counts {budget.spent_tokens}"
+
+
+def _share(cap: Budget, provider: Provider) -> float:
+    usd = float(provider.billed_usd) / cap.max_usd if cap.max_usd else 0.0
+    return max(usd, provider.billed_tokens / cap.max_tokens if cap.max_tokens else 0.0)
 
 
 def _reread(path: Path, budget: BudgetMeter) -> Iterator[str]:
@@ -288,20 +299,22 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(words)
     os.environ["no_proxy"] = "*"
-    held = bound = sent = refused = retried = 0
+    outcomes = []
     for number in range(1, given.trials + 1):
-        outcome = run_trial(make_trial(given.seed, number))
-        for problem in outcome.problems:
+        outcomes.append(run_trial(make_trial(given.seed, number)))
+        for problem in outcomes[-1].problems:
             print(f"trial {number} of seed {given.seed}: {problem}")
-        held += not outcome.problems
-        bound += outcome.refused > 0
-        sent, refused = sent + outcome.sent, refused + outcome.refused
-        retried += outcome.retried
-    print(f"the cap was felt in {bound} of {given.trials} trials")
-    never = "the cap was never passed" if held == given.trials else "the cap held"
+    held = sum(not outcome.problems for outcome in outcomes)
+    bound = sum(outcome.refused > 0 for outcome in outcomes)
+    most = max(outcome.share for outcome in outcomes)
     print(
-        f"{held} of {given.trials} trials: {never} "
-        f"({sent} calls sent, {refused} refused by the budget, {retried} retried)"
+        f"the cap kept calls back in {bound} of {given.trials} trials; up to {most:.1%} was billed"
+    )
+    print(
+        f"{held} of {given.trials} trials: the cap was never passed "
+        f"({sum(outcome.sent for outcome in outcomes)} calls sent, "
+        f"{sum(outcome.refused for outcome in outcomes)} refused by the budget, "
+        f"{sum(outcome.retried for outcome in outcomes)} retried)"
     )
     return 0 if held == given.trials else 1
 

@@ -1,1 +1,3 @@
-"""An auditing agent that finds what a language model knows but will not say."""
+"""Find out what a language model knows about a matter of public record, and how it hides it."""
+
+__version__ = "0.1.0"

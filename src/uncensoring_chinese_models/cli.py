@@ -7,6 +7,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.command_line import run_commands
 from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError, UsageError
 from uncensoring_chinese_models.visible import visible
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config_file import LoadedConfig
     from uncensoring_chinese_models.domain import Json
 
-VERSION = "0.1.0"
 EXIT_BY_STATUS = {"completed": 0, "max_iterations": 0, "budget": 5}
 ABOUT = """\
 Finds out what a language model knows about a matter of public record, and how it withholds it.
@@ -73,11 +73,14 @@ def _audit(loaded: LoadedConfig, resume: str | None, *, as_json: bool) -> int:
     """Run the audit and say how it ended, to people and to programs."""
     from pathlib import Path  # noqa: PLC0415
 
+    from uncensoring_chinese_models.auditor_prompt import load_system_prompt  # noqa: PLC0415
     from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
     from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
 
     progress = Progress(sys.stderr if as_json else sys.stdout)
     try:
+        if resume is None:  # a prompt that cannot be read must not leave a run directory behind
+            load_system_prompt(loaded.settings.auditor_prompt, loaded.settings.topic)
         result = run_job(loaded, progress, resume=Path(resume) if resume else None)
     except AuditToolError as err:
         progress.close()
@@ -132,11 +135,12 @@ def templates(model: str | None = None, *, json: bool = False) -> int:
 
 
 def _run(commands: Json, argv: Sequence[str], program: str, default: str | None = None) -> int:
-    for stream in (sys.stdout, sys.stderr):  # a C locale must not end a run that is paid for
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    for stream in filter(None, (sys.stdout, sys.stderr)):  # None where the caller closed them
+        # A C locale must not end a run that is paid for.
+        stream.reconfigure(errors="backslashreplace")
     try:
         return run_commands(
-            commands, argv, program=program, about=ABOUT, version=VERSION, default=default
+            commands, argv, program=program, about=ABOUT, version=__version__, default=default
         )
     except InterruptedRunError as err:
         print(visible(str(err)), file=sys.stderr)

@@ -174,9 +174,9 @@ class Endpoint(Settings):
         secret = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
         for name, value in headers.items():
             if secret.search(name):  # a config is copied into the run directory and published
-                raise ValueError(f"{name}: a config must hold no secret; use api_key_env")
+                raise ValueError(f"must hold no secret such as {name}; use api_key_env")
             if not re.fullmatch(r"[!#-'*+.^-z|~0-9A-Z-]+", name) or not value.isprintable():
-                raise ValueError(f"{name!r}: this name and value make no HTTP header")
+                raise ValueError(f"must be HTTP headers, which {name!r} and its value are not")
         return headers
 
     @property
@@ -235,7 +235,7 @@ class Budget(Settings):
     """The most a run may spend, over all its resumptions."""
 
     max_usd: float | None = Field(default=None, gt=0)
-    """Cap in USD; needs a known price for both sides."""
+    """Cap in USD; needs a known price for both sides, and servers that bill what they list."""
     max_tokens: int | None = Field(default=None, ge=1)
     """Cap in tokens, input and output together."""
 

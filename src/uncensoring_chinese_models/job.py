@@ -10,10 +10,10 @@ import platform
 import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit import iteration_needs, run_audit
 from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
 from uncensoring_chinese_models.auditor_reply import response_format
@@ -68,14 +68,6 @@ class JobResult:
     summary: Json
     was_finished: bool = False
     """True when the run had ended before and nothing was sent."""
-
-
-def package_version() -> str:
-    """Return the installed version, or the checkout's where nothing is installed."""
-    try:
-        return version("uncensoring-chinese-models")
-    except PackageNotFoundError:
-        return "0+checkout"
 
 
 def run_job(loaded: LoadedConfig, observer: Observer, *, resume: Path | None = None) -> JobResult:
@@ -210,12 +202,12 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
         try:
             if journal.header:
                 _refuse_other_config(config, journal, store)
-                journal.resume(package_version(), reopen=store.is_finished)
+                journal.resume(__version__, reopen=store.is_finished)
                 store.begin_again()
             else:
                 journal.begin(
                     {
-                        "package_version": package_version(),
+                        "package_version": __version__,
                         "settings": config.identity(),
                         "seed": config.sampling.seed,
                     }
@@ -270,7 +262,7 @@ def _finish(
         "finished_at": finished_at,
         **summarise(record, journal.attempts),
         "template": None if template is None else template.as_json(),
-        "versions": {"package": package_version(), "python": platform.python_version()},
+        "versions": {"package": __version__, "python": platform.python_version()},
     }
     store.write_summary(summary)
     return store.read_summary()

@@ -207,6 +207,18 @@ def test_clash_of_names_gets_a_suffix(tmp_path):
     assert names == ["name", "name-2", "name-4", "name-5"]
 
 
+def test_too_many_clashes_are_refused(tmp_path):
+    """When every suffix is taken, the run is refused, and nothing is left behind."""
+    taken = ["name", *(f"name-{number}" for number in range(2, 1000))]
+    for name in taken:
+        (tmp_path / name).touch()
+
+    with pytest.raises(RunStoreError, match="holds too many runs named name"):
+        RunStore.create(tmp_path, "name", CONFIG)
+
+    assert files_below(tmp_path) == sorted(taken)
+
+
 MAKE_RUNS = """
 import sys
 from pathlib import Path

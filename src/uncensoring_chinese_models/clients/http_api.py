@@ -8,8 +8,9 @@ import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -65,7 +66,7 @@ class HttpApi:
         try:
             entries = json.loads(raw.body)["data"] if raw.status == 200 else []
             return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TransientError("the server's list of models is not readable") from None
 
     def _request(self, call: Call) -> tuple[str, Json]:
@@ -86,6 +87,7 @@ class HttpApi:
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
         data = json.dumps(body).encode("ascii") if body else None
         try:
+            proxy, proxy_auth = _proxy_for(url)
             async with (
                 asyncio.timeout(timeout_s),
                 self._session.request(
@@ -94,7 +96,8 @@ class HttpApi:
                     data=data,
                     headers=headers,
                     allow_redirects=False,
-                    proxy=_proxy_for(url),
+                    proxy=proxy,
+                    proxy_auth=proxy_auth,
                     timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
                 ) as response,
             ):
@@ -110,7 +113,11 @@ class HttpApi:
     def _lost(self, err: Exception, timeout_s: float) -> ClientError:
         """Say how the connection failed; a request that may have been served may be billed."""
         host = urlsplit(self._endpoint.address).netloc
-        unreached = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError)
+        unreached = (
+            aiohttp.ClientConnectorError,
+            aiohttp.ClientHttpProxyError,
+            aiohttp.ConnectionTimeoutError,
+        )
         if isinstance(err, unreached):
             return TransientError(f"no connection to {host}: {self._clean(err)}")
         if isinstance(err, TimeoutError):
@@ -128,12 +135,31 @@ class HttpApi:
         return content.replace(self._key.encode(), b"[key]") if self._key else content
 
 
-def _proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment names for this address."""
+def _proxy_for(url: str) -> tuple[str | None, aiohttp.BasicAuth | None]:
+    """Return the proxy that the environment names for this address, and what it is shown.
+
+    Its user name and password are kept out of its address, which errors repeat.
+    """
     parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass(parts.hostname):
-        return None
-    return getproxies().get(parts.scheme)
+    if not parts.hostname or _is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
+        return None, None
+    named = getproxies().get(parts.scheme)
+    if not named:
+        return None, None
+    proxy = urlsplit(named if "://" in named else f"http://{named}")
+    address = proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl()
+    if proxy.username is None:
+        return address, None
+    name, password = unquote(proxy.username), unquote(proxy.password or "")
+    return address, aiohttp.BasicAuth(name, password, encoding="utf-8")
+
+
+def _is_loopback(host: str) -> bool:
+    """Tell whether this is our own machine, which no proxy leads to."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _price(pricing: Any) -> Price | None:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SAME_ERROR_LIMIT = 3
 """The same deterministic error this often in a row is not going to pass."""
 _WAITING_HELPS = frozenset({408, 429, 503, 529})
-"""Trouble that looks the same each time and passes all the same."""
+"""Trouble that looks the same each time and passes all the same, like any with a Retry-After."""
 _LONGEST_WAIT_S = 60.0
 
 
@@ -120,7 +120,8 @@ class Retrying:
                 same = same + 1 if err.message == last else 1
                 last = err.message
                 wait_s = self._next_wait(err, attempt)
-                hopeless = same >= SAME_ERROR_LIMIT and err.status not in _WAITING_HELPS
+                awaited = err.retry_after_s is not None or err.status in _WAITING_HELPS
+                hopeless = same >= SAME_ERROR_LIMIT and not awaited
                 late = time.monotonic() + wait_s > deadline
                 if attempt >= self._policy.max_attempts or hopeless or late:
                     self._notify(Notice(f"{call.key}: gave up after attempt {attempt}: {last}"))

@@ -129,7 +129,7 @@ def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | No
     text = message.get("content" if api == "chat" else "text")
     if isinstance(text, list):  # some servers send content as parts
         text = "".join(str(_mapping(part).get("text") or "") for part in text)
-    refused = message.get("refusal") if api == "chat" else None
+    refused = message.get("refusal")
     if not text and isinstance(refused, str) and refused:
         host_refusal = host_refusal or refused
     return Reply(
