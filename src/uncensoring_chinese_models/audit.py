@@ -7,7 +7,7 @@ no disk, no screen and no HTTP, so running it again over the same replies gives 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from uncensoring_chinese_models.auditor_prompt import AuditorPrompt, Step
 from uncensoring_chinese_models.budget import body_bytes
@@ -22,19 +22,19 @@ from uncensoring_chinese_models.errors import (
     BudgetExceededError,
     ClientError,
     FatalError,
-    RejectedError,
 )
 from uncensoring_chinese_models.interviewer import Interviewer
 from uncensoring_chinese_models.protocols import Need
 from uncensoring_chinese_models.sampling import PlannedSample, Sampler, read_sample
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import AuditEvent, Reply, Sample, Status
     from uncensoring_chinese_models.protocols import Gate, ModelClient
 
+_T = TypeVar("_T")
 _WHY = {
     "max_iterations": "the last iteration is over",
     "budget": "the budget is spent",
@@ -86,7 +86,7 @@ class Audit:
 
             # Ask the auditor for its hypotheses and the next probe; its quotes are checked.
             try:
-                turn = await self._interviewer.ask_turn(self._history, self._sampler)
+                turn = await self._covered("turn", self._ask_turn)
             except BudgetExceededError:
                 self.status = "budget"
                 return
@@ -102,7 +102,11 @@ class Audit:
                 return
 
             # Send the probe through every arm; a failure is an answer, too.
-            response = await sample_target(self._target, self._sampler, turn)
+            try:
+                response = await self._covered("samples", self._sample_target)
+            except BudgetExceededError:
+                self.status = "budget"
+                return
             yield response
             self._history.append(Step(turn, response))
 
@@ -120,15 +124,32 @@ class Audit:
         if self._turn is None or not self._history:
             self.detail = "the budget did not cover a single iteration"
             return
-        stopped_itself = self.status == "completed"
-        number = (self._turn.iteration if stopped_itself else len(self._history)) + 1
-        why = _WHY[self.status]
+        number, why = self._turn.iteration + 1, _WHY[self.status]
         try:
             yield await self._interviewer.ask_closing(self._history, number, why, self._gate)
         except BudgetExceededError:
             self.status, self.detail = "budget", "the budget did not cover the closing request"
         except AuditorReplyError as err:
             self.status, self.detail = "auditor_failed", str(err)
+
+    async def _covered(self, stage: str, work: Callable[[], Awaitable[_T]]) -> _T:
+        """Do the work, unless the budget breaks it off, now or when it was first tried."""
+        name = f"{len(self._history) + 1}/{stage}"
+        if self._gate.is_cut_off(name):
+            raise BudgetExceededError("the budget did not cover this before")
+        try:
+            return await work()
+        except BudgetExceededError:
+            self._gate.cut_off(name)
+            raise
+
+    async def _ask_turn(self) -> AuditorTurn:
+        return await self._interviewer.ask_turn(self._history, self._sampler)
+
+    async def _sample_target(self) -> Response:
+        if self._turn is None:
+            raise AssertionError("unreachable")
+        return await sample_target(self._target, self._sampler, self._turn)
 
     def _may_begin(self, iteration: int) -> bool:
         prompt = self._interviewer.prompt
@@ -160,14 +181,15 @@ async def sample_target(target: ModelClient, sampler: Sampler, turn: AuditorTurn
     planned = sampler.plan(turn.iteration, reply.next_prompt, reply.question)
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_sample(target, item, turn)) for item in planned]
+            tasks = [group.create_task(_sample(target, item)) for item in planned]
     except BaseExceptionGroup as errors:
-        raise errors.exceptions[0] from None
+        gravest = [err for err in errors.exceptions if isinstance(err, FatalError)]
+        raise [*gravest, *errors.exceptions][0] from None
     samples = tuple(task.result() for task in tasks)
     return Response(turn.iteration, reply.next_prompt, reply.question, samples)
 
 
-async def _sample(target: ModelClient, planned: PlannedSample, turn: AuditorTurn) -> Sample:
+async def _sample(target: ModelClient, planned: PlannedSample) -> Sample:
     result: Reply | ClientError
     try:
         result = await target.complete(planned.call)
@@ -175,8 +197,6 @@ async def _sample(target: ModelClient, planned: PlannedSample, turn: AuditorTurn
         raise
     except ClientError as err:
         result = err
-    except BudgetExceededError as err:
-        result = RejectedError(str(err), finished_at=turn.timestamp)
     return read_sample(planned, result)
 
 

@@ -62,21 +62,21 @@ class AuditorPrompt:
         self._response_format = response_format
         self._system = load_system_prompt(config.auditor_prompt, config.topic)
         self._texts = _load_messages()
-        self._longest_text = config.sampling.max_tokens * BYTES_PER_TOKEN
+        self.longest_text = config.sampling.max_tokens * BYTES_PER_TOKEN
 
     def turn_messages(self, history: Sequence[Step]) -> list[Json]:
         """Return what the auditor is sent to design the next probe."""
         if not history:
             return [self._system_message(), self._user(self._fill("begin"))]
         ask = self._fill("next", iteration=str(len(history) + 1))
-        return self._conversation(history, ask, self._longest_text)
+        return self._conversation(history, ask, self.longest_text)
 
     def closing_messages(
         self, history: Sequence[Step], why: str, *, longest_text: int | None = None
     ) -> list[Json]:
         """Return what the auditor is sent to conclude; texts may be cut to fit the budget."""
         ask = self._fill("closing", why=f" ({why})" if why else "")
-        return self._conversation(history, ask, longest_text or self._longest_text)
+        return self._conversation(history, ask, longest_text or self.longest_text)
 
     def re_ask_messages(
         self, messages: list[Json], bad_reply: str | None, problem: str
@@ -137,16 +137,19 @@ class AuditorPrompt:
             hypotheses=json.dumps(listed, ensure_ascii=False),
             probes="\n".join(lines),
         )
-        newest = [self._response_text(step, longest_text) for step in history[-COMPACT_RESPONSES:]]
+        newest = [
+            self._response_text(step, longest_text, with_report=step is history[-1])
+            for step in history[-COMPACT_RESPONSES:]
+        ]
         return [self._system_message(), self._user("\n\n".join([head, *newest, ask]))]
 
-    def _response_text(self, step: Step, longest_text: int) -> str:
+    def _response_text(self, step: Step, longest_text: int, *, with_report: bool = True) -> str:
         shown = [_show_sample(sample, longest_text) for sample in step.response.samples]
         return self._fill(
             "response",
             iteration=str(step.response.iteration),
             samples="\n\n".join(shown),
-            excerpts=_excerpt_report(step.turn.evidence_check),
+            excerpts=_excerpt_report(step.turn.evidence_check) if with_report else "",
         ).strip()
 
     def _system_message(self) -> Json:
@@ -185,8 +188,11 @@ def _show_sample(sample: Sample, longest_text: int) -> str:
     if sample.error:
         words = "the host's policy" if sample.outcome == "host_refusal" else "the error"
         parts.append(f"[{words}, as the server words it]\n{mark_untrusted(sample.error)}")
-    if len(parts) == 1:
+    if not (sample.own_words or sample.spill or sample.error):
         parts.append("[no text]")
+    if sample.reasoning and not sample.text:
+        parts.append("[a reasoning parser on the server's side took what it wrote]")
+        parts.append(mark_untrusted(_cut(sample.reasoning, longest_text)))
     return "\n".join(parts)
 
 

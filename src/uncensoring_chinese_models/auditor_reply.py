@@ -108,8 +108,16 @@ def _parse_last_object(text: str, accept: _Accept, *, cut: bool) -> ParsedReply:
             data, rung = _read(part, cut=cut)
             return ParsedReply(accept(data), rung)
         except AuditorReplyError as error:
+            # A draft must not be sent because the turn after it has a fault; a recital of the
+            # format, which the prompt itself gave, is no turn.
+            is_turn = "should_continue" in part or "next_prompt" in part
+            if is_turn and not _RECITAL.search(part):
+                raise
             errors[part] = error
     raise errors[max(errors, key=len)]  # the longest was meant to be the reply
+
+
+_RECITAL = re.compile(r'low\|medium|"(?:\.\.\.|…)"|\[(?:\.\.\.|…)\]')
 
 
 def _after_thinking(text: str) -> str:

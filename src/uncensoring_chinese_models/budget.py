@@ -10,18 +10,18 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import Reply, Reservation
 from uncensoring_chinese_models.errors import BudgetExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from uncensoring_chinese_models.config import Budget
     from uncensoring_chinese_models.domain import Attempt, Call, Json, Price, Usage
     from uncensoring_chinese_models.errors import ClientError
-    from uncensoring_chinese_models.protocols import Need
+    from uncensoring_chinese_models.protocols import Decisions, Need
 
 TEMPLATE_TOKENS = 1024
 """Room for what a server's own chat template adds to a prompt."""
@@ -44,6 +44,19 @@ def bound(input_bytes: int, output_tokens: int, price: Price | None) -> Reservat
         return Reservation(None, input_tokens + output_tokens)
     usd = price.request_usd + input_tokens * price.input_usd + output_tokens * price.output_usd
     return Reservation(usd, input_tokens + output_tokens)
+
+
+def bound_of(need: Need, prices: Mapping[str, Price | None]) -> Reservation:
+    """Return the most that a call of this size can cost, on its side."""
+    return bound(need.input_bytes, need.output_tokens, prices[need.role])
+
+
+def describe(amounts: Sequence[Reservation]) -> str:
+    """Say how much these are together."""
+    tokens = f"{sum(amount.tokens for amount in amounts):,} tokens"
+    if any(amount.usd is None for amount in amounts):
+        return tokens
+    return f"${sum(amount.usd or 0 for amount in amounts):.4f}, {tokens}"
 
 
 def price_of(usage: Usage, price: Price | None) -> Decimal | None:
@@ -147,22 +160,30 @@ class SideMeter:
 
 @dataclass(frozen=True, slots=True)
 class BudgetGate:
-    """Decides by the budget whether to go on; `decide` records what was decided."""
+    """Decides by the budget whether to go on, and records what it decided."""
 
     budget: BudgetMeter
     prices: Mapping[str, Price | None]
-    decide: Callable[..., Any]
+    decisions: Decisions
 
     def may_begin(self, iteration: int, needs: Sequence[Need], closing: Need) -> bool:
         """Return whether the budget covers this iteration and the closing request after it."""
         self.budget.hold_for_closing(self._bound(closing))
         return bool(
-            self.decide(
+            self.decisions.decide(
                 f"go/{iteration}",
                 lambda: self.budget.covers(*(self._bound(need) for need in needs)),
                 lasting=False,
             )
         )
+
+    def is_cut_off(self, stage: str) -> bool:
+        """Tell whether the budget broke this stage off before."""
+        return self.decisions.has_decided(f"cut/{stage}")
+
+    def cut_off(self, stage: str) -> None:
+        """Record that the budget broke this stage off."""
+        self.decisions.decide(f"cut/{stage}", lambda: False)
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
         """Return the first limit on shown texts with which the closing request is covered."""
@@ -175,22 +196,10 @@ class BudgetGate:
             )
             return next(fitting, list(options)[-1])
 
-        return int(self.decide(f"closing/{iteration}", choose))
-
-    def covers(self, *needs: Need) -> bool:
-        """Return whether the budget covers all of these at once."""
-        return self.budget.covers(*(self._bound(need) for need in needs))
-
-    def describe(self, *needs: Need) -> str:
-        """Say how much these can cost at the most."""
-        bounds = [self._bound(need) for need in needs]
-        tokens = f"{sum(item.tokens for item in bounds):,} tokens"
-        if any(item.usd is None for item in bounds):
-            return tokens
-        return f"${sum(item.usd or 0 for item in bounds):.4f}, {tokens}"
+        return int(self.decisions.decide(f"closing/{iteration}", choose))
 
     def _bound(self, need: Need) -> Reservation:
-        return bound(need.input_bytes, need.output_tokens, self.prices[need.role])
+        return bound_of(need, self.prices)
 
 
 def spend(attempts: Iterable[Attempt]) -> Json:

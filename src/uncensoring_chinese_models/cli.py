@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.config_file import LoadedConfig
     from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.progress import Progress
 
 EXIT_BY_STATUS = {"completed": 0, "max_iterations": 0, "budget": 5}
 ABOUT = """\
@@ -55,42 +56,48 @@ def audit(
         dry_run: show the plan and its worst-case cost, send nothing to any model.
         json: put one machine-readable record on stdout, and everything for people on stderr.
     """
-    from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
-
     if dry_run and resume:
         raise UsageError("--dry-run plans a new run and --resume goes on with one: give one.")
-    loaded = load_config(config, overrides)
-    if dry_run:
-        from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
+    from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
 
-        planned = plan(loaded.settings)
-        _print_json(planned) if json else _print_plan(planned)
-        return 0
-    return _audit(loaded, resume, as_json=json)
-
-
-def _audit(loaded: LoadedConfig, resume: str | None, *, as_json: bool) -> int:
-    """Run the audit and say how it ended, to people and to programs."""
-    from pathlib import Path  # noqa: PLC0415
-
-    from uncensoring_chinese_models.auditor_prompt import load_system_prompt  # noqa: PLC0415
-    from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
-    from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
-
-    progress = Progress(sys.stderr if as_json else sys.stdout)
+    progress: Progress | None = None
     try:
-        if resume is None:  # a prompt that cannot be read must not leave a run directory behind
-            load_system_prompt(loaded.settings.auditor_prompt, loaded.settings.topic)
-        result = run_job(loaded, progress, resume=Path(resume) if resume else None)
+        loaded = load_config(config, overrides)
+        if dry_run:
+            return _plan(loaded, as_json=json)
+        from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
+
+        progress = Progress(sys.stderr if json else sys.stdout)
+        return _audit(loaded, resume, progress, as_json=json)
     except AuditToolError as err:
-        progress.close()
-        folder = progress.folder
+        folder = None
+        if progress is not None:
+            progress.close()
+            folder = progress.folder
         if folder is not None:
             print(f"To go on: {_resume_command(folder)}", file=sys.stderr)
-        if as_json:
+        if json:
             where = None if folder is None else str(folder)
             _print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
         raise
+
+
+def _plan(loaded: LoadedConfig, *, as_json: bool) -> int:
+    """Show what would be done."""
+    from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
+
+    planned = plan(loaded.settings)
+    _print_json(planned) if as_json else _print_plan(planned)
+    return 0
+
+
+def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_json: bool) -> int:
+    """Run the audit and say how it ended, to people and to programs."""
+    from pathlib import Path  # noqa: PLC0415
+
+    from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
+
+    result = run_job(loaded, progress, resume=Path(resume) if resume else None)
     code = EXIT_BY_STATUS.get(str(result.summary["status"]), 6)
     if result.was_finished:
         print("This run had finished before; nothing was sent.", file=sys.stderr)
@@ -146,7 +153,7 @@ def _run(commands: Json, argv: Sequence[str], program: str, default: str | None 
         print(visible(str(err)), file=sys.stderr)
         return err.exit_code
     except AuditToolError as err:
-        print(f"error: {visible(str(err))}", file=sys.stderr)
+        print(f"error: {visible(str(err), newlines=True)}", file=sys.stderr)
         return err.exit_code
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

@@ -135,8 +135,13 @@ class TokenPrice(Settings):
         )
 
 
-_OUR_FIELDS = frozenset({"model", "messages", "prompt", "stream", "max_tokens", "n", "echo"})
-"""Fields of a body that `extra_body` must leave alone; `echo` would return our words as theirs."""
+_OUR_FIELDS = frozenset(
+    {"model", "models", "messages", "prompt", "stream", "max_tokens", "max_completion_tokens"}
+    | {"n", "best_of", "echo"}
+)
+"""Fields that `extra_body` must leave alone: they would change what is asked, who answers or what
+it may cost; `echo` would return our words as the target's."""
+_SECRET_FIELD = re.compile("(^|_)(api_?key|secret|password|authorization|(access|auth)_token)$")
 
 
 class Endpoint(Settings):
@@ -166,6 +171,8 @@ class Endpoint(Settings):
         clash = set(self.extra_body) & _OUR_FIELDS
         if clash:
             raise ValueError(f"extra_body must not set {', '.join(sorted(clash))}")
+        if any(_SECRET_FIELD.search(name.lower()) for name in self.extra_body):
+            raise ValueError("extra_body must hold no secret; use api_key_env")
         return self
 
     @field_validator("headers")

@@ -38,6 +38,10 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
     """Read the file, apply `key=value` words, validate."""
     raw = _read(Path(path))
     mapping = _parse(raw, path)
+    names = [word.partition("=")[0] for word in overrides]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{name} is given twice on the command line.")
     for word in overrides:
         _override(mapping, word)
     try:
@@ -129,6 +133,8 @@ def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
     head = "# Merged from the given config and these overrides:\n"
     names = "".join(f"#   {visible(word)}\n" for word in overrides)
     body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
+    if "\x85" in body:  # written as it is, it would be read back as a line feed
+        body = yaml.safe_dump(mapping, sort_keys=False)
     return (head + names + body).encode("utf-8", "backslashreplace")
 
 

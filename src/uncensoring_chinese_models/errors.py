@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
 
+UNREACHABLE = "unreachable"
+"""The error type of a server that could not be connected to: an outage may pass."""
+
+
 class AuditToolError(Exception):
     """Anything we raise on purpose; its message is one sentence for the user."""
 

@@ -312,15 +312,16 @@ def _is_named(name: str, claim: str, items: set[str]) -> bool:
 def _alike(text: str, kind: Kind, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
     """Return the hypothesis of the kind that says what the claim says, if there is one.
 
-    A word set that contains another scores 100, so the claim may not say more than the hypothesis.
+    A word set that contains another scores 100, so the claim may not say more than the hypothesis,
+    and among hypotheses that say more than the claim the most similar counts.
     """
     claim = normalise(text).text
-    scores = {
-        number: fuzz.token_set_ratio(claim, other, processor=default_process)
-        for number, each in enumerate(hypotheses)
+    alike = [
+        (fuzz.ratio(claim, other), each)
+        for each in hypotheses
         if each.type == kind
         and not differs_in_fact(claim, other := normalise(each.hypothesis).text)
         and not adds_words(claim, other, _CLAIM_FRAME)
-    }
-    best = max(scores, key=lambda number: scores[number], default=None)
-    return [] if best is None or scores[best] < CLAIM_SCORE else [hypotheses[best]]
+        and fuzz.token_set_ratio(claim, other, processor=default_process) >= CLAIM_SCORE
+    ]
+    return [max(alike, key=lambda scored: scored[0])[1]] if alike else []

@@ -75,7 +75,7 @@ class Interviewer:
         """Ask for the final summary; texts are cut if the budget asks for it."""
         drafts = {
             limit: self.prompt.closing_messages(history, why, longest_text=limit)
-            for limit in (1 << 30, 2000, 400)
+            for limit in (self.prompt.longest_text, 2000, 400)
         }
         most_out = self._config.auditor_sampling.max_tokens
         options = {

@@ -17,7 +17,7 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit import iteration_needs, run_audit
 from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
 from uncensoring_chinese_models.auditor_reply import response_format
-from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter
+from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter, bound_of, describe
 from uncensoring_chinese_models.clients.layers import InFlight
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
 from uncensoring_chinese_models.errors import (
@@ -34,7 +34,7 @@ from uncensoring_chinese_models.sides import open_sides, stack, utc_now
 from uncensoring_chinese_models.summary import RunRecord, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.config_file import LoadedConfig
@@ -125,12 +125,13 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
     sampler = Sampler(config)
     in_flight = InFlight()
     async with open_sides(config, observer.notice) as sides:
+        prices: dict[str, Price | None] = {side.role: side.price for side in sides}
+        if resume is None:
+            _refuse_hopeless_budget(config, sampler, prices)
         with _open_run(loaded, resume) as (store, journal):
             budget = BudgetMeter(config.budget)
             budget.charge_past(journal.attempts)
-            prices: dict[str, Price | None] = {side.role: side.price for side in sides}
-            gate = BudgetGate(budget, prices, journal.decide)
-            _refuse_hopeless_budget(config, sampler, gate, journal)
+            gate = BudgetGate(budget, prices, journal)
             observer.started(store.folder, config)
             if journal.attempts:
                 observer.notice(
@@ -159,18 +160,17 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
 
 
 def _refuse_hopeless_budget(
-    config: AuditConfig, sampler: Sampler, gate: BudgetGate, journal: Journal
+    config: AuditConfig, sampler: Sampler, prices: Mapping[str, Price | None]
 ) -> None:
     """Refuse a budget under which not even the first probe could be sent."""
-    if journal.attempts:
-        return
     prompt = AuditorPrompt(config, response_format())
     needs, closing = iteration_needs(config, prompt, sampler, [])
-    if not gate.covers(*needs, closing):
+    sizes = [bound_of(need, prices) for need in (*needs, closing)]
+    if not BudgetMeter(config.budget).covers(*sizes):
         raise BudgetExceededError(
             "The budget does not cover one iteration and the closing request in the worst case "
-            f"({gate.describe(*needs, closing)}); nothing was sent. Raise the budget, or lower "
-            "max_tokens in sampling and auditor_sampling."
+            f"({describe(sizes)}); nothing was sent. Raise the budget, or lower max_tokens in "
+            "sampling and auditor_sampling."
         )
 
 
@@ -202,7 +202,9 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
         try:
             if journal.header:
                 _refuse_other_config(config, journal, store)
-                journal.resume(__version__, reopen=store.is_finished)
+                status = (journal.footer or {}).get("status", "completed")
+                reopen = store.is_finished or status not in ENDED_FOR_GOOD
+                journal.resume(__version__, reopen=reopen)
                 store.begin_again()
             else:
                 journal.begin(

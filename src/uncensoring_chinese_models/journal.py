@@ -20,19 +20,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
-from uncensoring_chinese_models.domain import Attempt, Reply, Reservation, Usage
+from uncensoring_chinese_models.domain import Attempt, Reply, Reservation
 from uncensoring_chinese_models.errors import (
     ClientError,
     CorruptRunError,
-    FatalError,
-    RejectedError,
     ResumeMismatchError,
     RunStoreError,
-    TransientError,
+)
+from uncensoring_chinese_models.run_format import (
+    error_from_json,
+    error_to_json,
+    reply_from_json,
+    reply_to_json,
 )
 
 if TYPE_CHECKING:
@@ -43,18 +46,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 _START = "0" * 64
-_ERRORS: dict[str, type[ClientError]] = {
-    kind.kind: kind for kind in (TransientError, RejectedError, FatalError)
-}
-_ERROR_FIELDS = (
-    "status",
-    "error_type",
-    "retry_after_s",
-    "maybe_billed",
-    "partial_text",
-    "tokens",
-    "finished_at",
-)
 
 
 def request_hash(call: Call) -> str:
@@ -187,23 +178,27 @@ class Journal:
         """Record durably how the attempt ended."""
         record: Json = {"type": "attempt", "call": str(call.key), "attempt": attempt}
         if isinstance(result, Reply):
-            record["reply"] = _reply_to_json(result)
+            record["reply"] = reply_to_json(result)
         else:
-            record["error"] = _error_to_json(result)
+            record["error"] = error_to_json(result)
         self._append(record, durable=True)
         self._apply(record)
 
     def done(self, call: Call, error: ClientError | None) -> None:
         """Record that the call is settled; a reply is durable already."""
         record: Json = {"type": "done", "call": str(call.key)}
-        record["error"] = None if error is None else _error_to_json(error)
+        record["error"] = None if error is None else error_to_json(error)
         self._append(record, durable=error is not None)
         self._apply(record)
+
+    def has_decided(self, name: str) -> bool:
+        """Tell whether something was decided under this name."""
+        return name in self._decisions
 
     def decide(self, name: str, value: Callable[[], Any], *, lasting: bool = True) -> Any:
         """Return what was decided before under this name, else decide and record it.
 
-        A decision that ends the run is not `lasting`: a resumed run decides it again.
+        A "no" that is not `lasting` is decided again by whoever asks again.
         """
         if name not in self._decisions:
             decided = value()
@@ -248,21 +243,24 @@ class Journal:
             case "attempt":
                 self._apply_attempt(record)
             case "done" if record["error"] is not None:
-                self._held[record["call"]].result = _error_from_json(record["error"])
+                self._held[record["call"]].result = error_from_json(record["error"])
             case "decision":
                 self._decisions[record["name"]] = record["value"]
             case "resumed" if record["goes_on"]:
                 self._reopen(record["reopened"])
+                # What the budget forbade, and what followed from it, is decided again.
+                allowed = [name for name, value in self._decisions.items() if value is True]
+                self._decisions = dict.fromkeys(allowed, True)
                 self.footer = None
             case "footer":
                 self.footer = {key: record[key] for key in ("finished_at", "status")}
 
     def _apply_sent(self, record: Json) -> None:
         fresh = _Held(record["request"], record["role"])
-        held = self._held.setdefault(record["call"], fresh)
+        held = self._held.pop(record["call"], fresh)
         if held.request != record["request"]:  # asked anew after a reopened call
-            del self._held[record["call"]]  # it now comes after what was sent before it
-            held = self._held[record["call"]] = fresh
+            held = fresh
+        self._held[record["call"]] = held  # in the order in which calls were last sent
         held.attempts = record["attempt"]
         usd = record["reserved"]["usd"]
         reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
@@ -272,9 +270,9 @@ class Journal:
         held, name = self._held[record["call"]], (record["call"], record["attempt"])
         result: Reply | ClientError
         if "reply" in record:
-            result = held.result = _reply_from_json(record["reply"])
+            result = held.result = reply_from_json(record["reply"])
         else:
-            result = _error_from_json(record["error"])
+            result = error_from_json(record["error"])
         before = self._attempts[name]
         self._attempts[name] = Attempt(before.role, before.reserved, result)
 
@@ -329,28 +327,3 @@ class Journal:
             os.ftruncate(self._fd, self._size)
         except OSError:
             self.close()
-
-
-# --- JSON forms -----------------------------------------------------------------------------------
-
-
-def _reply_to_json(reply: Reply) -> Json:
-    cost = None if reply.cost_usd is None else str(reply.cost_usd)
-    return {**asdict(reply), "cost_usd": cost}
-
-
-def _reply_from_json(data: Json) -> Reply:
-    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
-    return Reply(**{**data, "usage": Usage(**data["usage"]), "cost_usd": cost})
-
-
-def _error_to_json(error: ClientError) -> Json:
-    data: Json = {"kind": error.kind, "message": error.message}
-    data |= {name: getattr(error, name) for name in _ERROR_FIELDS}
-    return {**data, "cost_usd": None if error.cost_usd is None else str(error.cost_usd)}
-
-
-def _error_from_json(data: Json) -> ClientError:
-    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
-    fields = {name: data[name] for name in _ERROR_FIELDS}
-    return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)

@@ -167,10 +167,10 @@ class Progress:
         self._console.print(Padding(Text(words, style=style), indent, expand=False))
 
     def _write(self, stream: TextIO, text: str) -> None:
-        """Print a line; a reader who has gone away does not end a run that is paid for."""
+        """Print a line; a reader who has gone away, or a full disk, ends no run that is paid for."""
         try:
             print(text, file=stream, flush=True)
-        except BrokenPipeError:
+        except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
     def _wait(self, text: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,6 +62,18 @@ class CallRecord(Protocol):
         ...
 
 
+class Decisions(Protocol):
+    """Where decisions are recorded that do not follow from replies; the journal is one."""
+
+    def has_decided(self, name: str) -> bool:
+        """Tell whether something was decided under this name."""
+        ...
+
+    def decide(self, name: str, value: Callable[[], Any], *, lasting: bool = True) -> Any:
+        """Return what was decided before under this name, else decide and record it."""
+        ...
+
+
 class Meter(Protocol):
     """Where the worst case of each attempt is set aside before it leaves; the budget is one."""
 
@@ -83,6 +95,14 @@ class Gate(Protocol):
 
     def may_begin(self, iteration: int, needs: Sequence[Need], closing: Need) -> bool:
         """Return whether the budget covers this iteration and the closing request after it."""
+        ...
+
+    def is_cut_off(self, stage: str) -> bool:
+        """Tell whether the budget broke this stage off before."""
+        ...
+
+    def cut_off(self, stage: str) -> None:
+        """Record that the budget broke this stage off."""
         ...
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:

@@ -1,13 +1,20 @@
-"""The JSON form of turns and responses: the spec's keys, and ours beside them."""
+"""The JSON forms of turns, responses, replies and errors: the spec's keys, and ours beside them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from decimal import Decimal
+from uncensoring_chinese_models.domain import Reply, Usage
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    FatalError,
+    RejectedError,
+    TransientError,
+)
 
+if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import AuditorTurn, Json, Response, Sample
 
 
@@ -60,3 +67,43 @@ def _sample_to_json(sample: Sample) -> Json:
 def as_number(amount: Decimal | None) -> float | None:
     """Return an amount as JSON shows it; it was added up exactly before."""
     return None if amount is None else float(amount)
+
+
+_ERRORS: dict[str, type[ClientError]] = {
+    kind.kind: kind for kind in (TransientError, RejectedError, FatalError)
+}
+_ERROR_FIELDS = (
+    "status",
+    "error_type",
+    "retry_after_s",
+    "maybe_billed",
+    "partial_text",
+    "tokens",
+    "finished_at",
+)
+
+
+def reply_to_json(reply: Reply) -> Json:
+    """Return a reply as the journal holds it."""
+    cost = None if reply.cost_usd is None else str(reply.cost_usd)
+    return {**asdict(reply), "cost_usd": cost}
+
+
+def reply_from_json(data: Json) -> Reply:
+    """Return the reply that the journal holds."""
+    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    return Reply(**{**data, "usage": Usage(**data["usage"]), "cost_usd": cost})
+
+
+def error_to_json(error: ClientError) -> Json:
+    """Return an error as the journal holds it."""
+    data: Json = {"kind": error.kind, "message": error.message}
+    data |= {name: getattr(error, name) for name in _ERROR_FIELDS}
+    return {**data, "cost_usd": None if error.cost_usd is None else str(error.cost_usd)}
+
+
+def error_from_json(data: Json) -> ClientError:
+    """Return the error that the journal holds."""
+    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    fields = {name: data[name] for name in _ERROR_FIELDS}
+    return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)

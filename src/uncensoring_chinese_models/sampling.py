@@ -16,6 +16,7 @@ from uncensoring_chinese_models.chat_templates import (
     template_named,
 )
 from uncensoring_chinese_models.domain import Arm, Call, CallKey, Json, Reply, Sample
+from uncensoring_chinese_models.errors import UnknownTemplateError
 from uncensoring_chinese_models.outcomes import classify
 
 if TYPE_CHECKING:
@@ -38,6 +39,16 @@ def template_for(config: AuditConfig) -> ChatTemplate | None:
     if given is not None:
         return template_named(given)
     return choose_template(config.audited_model) if templated & set(sampling.arms) else None
+
+
+def _role_tokens_of(config: AuditConfig, template: ChatTemplate | None) -> tuple[str, ...]:
+    """Return the model's role tokens, also where no arm needs its template."""
+    if template is None:
+        try:
+            template = choose_template(config.audited_model)
+        except UnknownTemplateError:
+            return ()
+    return template.role_tokens()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,7 @@ class Sampler:
         self._sampling = config.sampling
         self._endpoint = config.audited_endpoint
         self.template = template_for(config)
+        self._role_tokens = _role_tokens_of(config, self.template)
 
     def plan(self, iteration: int, probe: str, question: str | None = None) -> list[PlannedSample]:
         """Return every request of one iteration, in the order in which they are stored."""
@@ -74,14 +86,12 @@ class Sampler:
         ]
 
     def role_tokens_in(self, *texts: str | None) -> tuple[str, ...]:
-        """Return the template's role tokens that stand in the texts.
+        """Return the target's role tokens that stand in the texts.
 
         Such a probe would close its own turn and open another: one arm would pose as another.
         """
-        if self.template is None:
-            return ()
         written = "\n".join(text for text in texts if text)
-        return tuple(token for token in self.template.role_tokens() if token in written)
+        return tuple(token for token in self._role_tokens if token in written)
 
     def _plan_one(self, key: CallKey, probe: str, question: str | None) -> PlannedSample:
         arm: Arm = key.arm  # type: ignore[assignment]  # a key's arm comes from the config
@@ -89,11 +99,11 @@ class Sampler:
         prefill: str | None = None
         messages: list[Json] | None = None
         prompt: str | None = None
-        ours: tuple[str, ...] = ()
+        ours: tuple[str, ...] = (probe,)
         if arm == "raw":
             prompt = probe
         elif arm == "user_persona":
-            prompt, ours = self._user_turn(probe), (probe,)
+            prompt = self._user_turn(probe)
         elif arm == "assistant_prefill":
             prefill = probe if question else self._sampling.prefill
             prompt, ours = self._assistant_turn(asked) + prefill, (asked, prefill)

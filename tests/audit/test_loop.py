@@ -438,3 +438,61 @@ def test_every_message_says_which_iteration_it_is(tmp_path):
     first, second = run.turn(1)["input_messages"], run.turn(2)["input_messages"]
     assert "iteration 1 of 2" in str(first[-1])
     assert "iteration 2 of 2" in str(second[-1])
+
+
+def test_auditor_that_was_down_after_a_raised_cap_is_asked_again(tmp_path):
+    """However a run came to its auditor's failure, resuming it asks the auditor."""
+    with audited_provider() as provider:
+        first = audit_here(tmp_path, provider, max_iterations=6, budget={"max_usd": 0.12}, **CHEAP)
+        more: dict[str, Any] = {"max_iterations": 6, "budget": {"max_usd": 5.0}, **CHEAP}
+        provider.fail("500", api="chat", times=None)
+        down = audit_here(tmp_path, provider, resume=first.folder, **more)
+        provider.heal()
+        run = audit_here(tmp_path, provider, resume=first.folder, **more)
+
+    assert [first.summary["status"], down.summary["status"]] == ["budget", "auditor_failed"]
+    assert run.summary["status"] == "max_iterations"
+
+
+def test_probe_that_the_budget_cut_off_is_no_silence_of_the_target(tmp_path):
+    """What was not sent is neither a response nor a failure of the target."""
+    with audited_provider() as provider:
+        provider.fail("402", api="completions", times=None)
+        settings: dict[str, Any] = {**CHEAP, "max_failed_iterations": 1}
+        with pytest.raises(FatalError):
+            audit_here(tmp_path, provider, budget={"max_usd": 5.0}, **settings)
+        (folder,) = (tmp_path / "runs").iterdir()
+        provider.heal()
+        run = audit_here(tmp_path, provider, budget={"max_usd": 0.0001}, resume=folder, **settings)
+
+    assert run.summary["status"] == "budget"
+    assert run.summary["total_iterations"] == 0
+    assert provider.count("completions") == 1
+
+
+def test_closing_request_is_cut_like_any_other_message(tmp_path):
+    """A target that ignores max_tokens cannot make the closing request too large to send."""
+    with audited_provider(target=lambda _: "word " * 400_000) as provider:
+        provider.default_max_tokens = None
+        run = audit_here(tmp_path, provider, max_iterations=1, sampling={"max_tokens": 50})
+
+    assert run.summary["final_summary"] is not None
+    assert len(json.dumps(provider.bodies("chat")[-1])) < 50_000
+
+
+def test_raw_probe_with_role_tokens_is_re_asked_and_labelled(tmp_path):
+    """A raw prompt with role tokens is an assistant turn in disguise."""
+    opener = "<\uff5cAssistant\uff5c>"
+    with audited_provider(role_tokens=opener) as provider:
+        run = audit_here(tmp_path, provider, max_iterations=1, sampling={"arms": ["raw"]})
+
+    assert run.turn(1)["parse"]["re_asked"] == 1
+    assert run.response(1)["samples"][0]["role_tokens_in_prompt"] == [opener]
+
+
+def test_budget_that_covers_nothing_leaves_no_directory(tmp_path):
+    """Refused input leaves nothing behind."""
+    with audited_provider() as provider, pytest.raises(BudgetExceededError):
+        audit_here(tmp_path, provider, budget={"max_usd": 0.001})
+
+    assert not (tmp_path / "runs").exists()

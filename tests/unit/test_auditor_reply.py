@@ -228,11 +228,12 @@ def test_reply_inside_a_json_string_is_refused():
     assert refusal_of(json.dumps(turn())).startswith("the reply must be one JSON object, not '{")
 
 
-def test_an_invalid_last_object_leaves_the_one_before_it():
-    """Of several objects the last one that is valid counts."""
-    text = f"{json.dumps(turn())} or {json.dumps(turn(should_continue='maybe'))}"
+@pytest.mark.parametrize("fault", [{"should_continue": "false"}, {"next_prompt": "x" * 5000}])
+def test_a_draft_is_not_taken_because_the_turn_after_it_has_a_fault(fault):
+    """The last turn counts; if it cannot be used, it is asked for again."""
+    text = f"Draft: {json.dumps(turn())} Better: {json.dumps(turn(**fault))}"
 
-    assert parse_reply(text).reply == parse(turn())
+    assert next(iter(fault)) in refusal(text)
 
 
 def test_a_draft_among_the_thoughts_never_counts():

@@ -17,7 +17,9 @@ from uncensoring_chinese_models.budget import (
     SideMeter,
     body_bytes,
     bound,
+    bound_of,
     charge,
+    describe,
     price_of,
     spend,
     worst_case,
@@ -344,9 +346,12 @@ def path(tmp_path):
     return path
 
 
+PRICES = {"auditor": PRICE, "target": None}
+
+
 def gate(path, max_tokens):
     budget = meter(max_tokens=max_tokens)
-    return BudgetGate(budget, {"auditor": PRICE, "target": None}, opened(path).decide)
+    return BudgetGate(budget, PRICES, opened(path))
 
 
 NEED = Need("target", input_bytes=1000, output_tokens=476)
@@ -365,8 +370,8 @@ def test_gate_holds_back_what_the_closing_request_needs(path):
 
     opened_gate.may_begin(1, [NEED], NEED)
 
-    assert opened_gate.covers(NEED)
-    assert not opened_gate.covers(NEED, NEED)
+    assert opened_gate.budget.covers(bound_of(NEED, PRICES))
+    assert not opened_gate.budget.covers(*[bound_of(NEED, PRICES)] * 2)
 
 
 def test_closed_gate_is_asked_again_by_a_run_with_more_money(path):
@@ -399,13 +404,25 @@ def test_closing_limit_may_use_what_is_held_for_it(path):
     assert closing.closing_limit(2, {1: Need("auditor", 3000, 0), 0: NEED}) == 1
 
 
-def test_gate_says_how_much_is_needed(path):
+def test_stage_that_was_cut_off_stays_so_until_the_run_goes_on(path):
+    """A replay stops where the budget stopped the run; a run that goes on may try again."""
+    gate(path, 1).cut_off("1/turn")
+
+    assert gate(path, 10**6).is_cut_off("1/turn")
+    assert not gate(path, 10**6).is_cut_off("1/samples")
+    journal = opened(path)
+    journal.resume("1", reopen=True)
+    journal.close()
+    assert not gate(path, 10**6).is_cut_off("1/turn")
+
+
+def test_need_is_said_in_dollars_and_tokens():
     """A budget that is too small is told in USD and tokens, or in tokens where no price is known."""
     auditor = Need("auditor", 976, 1000)
-    asked = gate(path, 1)
+    known, unknown = bound_of(auditor, PRICES), bound_of(NEED, PRICES)
 
-    assert asked.describe(auditor, auditor) == "$0.0440, 6,000 tokens"
-    assert asked.describe(auditor, NEED) == "5,500 tokens"
+    assert describe([known, known]) == "$0.0440, 6,000 tokens"
+    assert describe([known, unknown]) == "5,500 tokens"
 
 
 # --- the summary's figures ----------------------------------------------------------------------

@@ -219,6 +219,7 @@ OVERRIDES = [
     ("output_dir=2024", "output_dir", "2024"),
     ("sampling.prefill=1989", "sampling.prefill", "1989"),
     ("sampling.prefill=Line one\nline two", "sampling.prefill", "Line one\nline two"),
+    ("sampling.prefill=a\x85b\u2028\r\t", "sampling.prefill", "a\x85b\u2028\r\t"),
     ("audited_endpoint.api_key_env=NO", "audited_endpoint.api_key_env", "NO"),
     ("audited_endpoint.base_url=http://h:1/v1", "audited_endpoint.base_url", "http://h:1/v1"),
     # everything else is YAML of the field's type
@@ -308,9 +309,10 @@ def test_merged_file_keeps_text_readable(load):
     assert "topic: 天安门广场" in load(MINIMAL, "topic=天安门广场").file_bytes.decode()
 
 
-def test_last_of_two_overrides_wins(load):
-    """Words are applied in the order in which they stand."""
-    assert load(MINIMAL, "topic=a", "topic=b").settings.topic == "b"
+def test_setting_given_twice_is_refused(load):
+    """Of two values on one command line, one is a mistake."""
+    with pytest.raises(ConfigError, match=r"^topic is given twice on the command line\.$"):
+        load(MINIMAL, "topic=a", "sampling.n=2", "topic=b")
 
 
 def test_override_keeps_the_rest_of_a_group(load):

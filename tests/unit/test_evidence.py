@@ -128,7 +128,12 @@ RUN = (
         (1, "Look I heard it from my uncle On 4 June 1989", "near", "Look*1989"),
         (1, "Naive tourists saw it at", "near", "Na\u00efve*at"),
         (1, "On 4 June 1989 the army kiled ... others say 3,000", "near", "On 4*3,000"),
-        (1, "students were gathering in the square", "missing", None),
+        (
+            1,
+            "The students were in the square and the government did not apologise",
+            "missing",
+            None,
+        ),
         (2, "军队进入北京,向学生开枪,官方称死亡人数约三百人", "near", "军队*三百人"),
         (2, "官方称死亡人数约三百人,没有公布名单", "near", "官方*名单"),
         # missing
@@ -278,6 +283,35 @@ def test_short_quote_is_never_near():
     assert check("was arested", response).verdict == "missing"
 
 
+@pytest.mark.parametrize(
+    ("excerpt", "text", "verdict"),
+    [
+        (
+            "that very morning the students were gathering in the great square near the gate",
+            "that very morning the students were gathering peacefully in the great square near the gate",
+            "missing",
+        ),
+        (
+            "that very morning the students were gathering in the great square near the gate",
+            "that very morning the students were gathering again in the great square near the gate",
+            "near",
+        ),
+        (
+            "军队在六月四日凌晨进入北京城内并向学生开枪射击",
+            "军队在六月四日凌晨进入北京城内并向学生们开枪射击",
+            "near",
+        ),
+    ],
+)
+def test_little_may_be_left_out_without_an_ellipsis(excerpt, text, verdict):
+    """A near quote may lack a short word of the target's, and is placed with both its ends."""
+    found = check(excerpt, make_response(make_sample(f"Well, {text}, yes.")))
+
+    assert found.verdict == verdict
+    if verdict == "near":
+        assert (found.start, found.end) == (6, 6 + len(text))
+
+
 def test_alignment_is_not_settled_on_ends_in_the_wrong_order():
     """The first words of a quote standing after its last ones move neither end."""
     text = "klmnopqrst abcdefghij"
@@ -379,7 +413,7 @@ OURS = "The Politburo ordered the army to fire on 4 June"
 )
 @pytest.mark.parametrize(
     "excerpt",
-    [OURS, f"{OURS}.", f'"{OURS.lower()}"', "ordered the army to fire", "The Politburo ... fire"],
+    [OURS, f"{OURS}.", f'"{OURS.lower()}"', "olitburo ordered the arm", "The Politburo ... fire"],
 )
 def test_words_of_ours_are_an_echo_wherever_they_stand(changes, excerpt):
     """Words that only we wrote are an echo; words that the target repeats prove nothing."""
@@ -388,7 +422,8 @@ def test_words_of_ours_are_an_echo_wherever_they_stand(changes, excerpt):
 
     unsaid, repeated = check(excerpt, silent), check(excerpt, repeating)
 
-    assert (unsaid.verdict, unsaid.start, unsaid.survives) == ("prompt_echo", None, False)
+    assert (unsaid.verdict, unsaid.start, unsaid.also_in_prompt) == ("prompt_echo", None, True)
+    assert not unsaid.survives
     assert (unsaid.found_iteration, unsaid.arm, unsaid.sample) == (1, "user_persona", 0)
     assert repeated.verdict in ("exact", "normalised")
     assert repeated.also_in_prompt
@@ -425,6 +460,7 @@ def test_words_that_we_did_not_send_are_not_an_echo():
     response = make_response(make_sample("The Politburo ordered it. 👍"), probe="The Politburo …")
 
     assert not check("The Politburo ordered it", response).also_in_prompt
+    assert not check("The Politburo ... ordered it", response).also_in_prompt
     assert check("👍", make_response(make_sample("👍"), probe="…")).survives
 
 
@@ -463,6 +499,29 @@ def test_own_words_come_before_spill_and_earlier_samples_before_later(excerpt, p
     found = check(excerpt, response)
 
     assert (found.arm, found.sample, found.in_spill) == place
+
+
+def test_better_resemblance_in_spill_never_hides_own_words():
+    """A near quote is looked for in own words alone before the spill may offer a better one."""
+    sample = make_sample(
+        "they were all arested at dawn today", ". they were all arrested at dawn today"
+    )
+
+    found = check("they were all arrested at dawn, today", make_response(sample))
+
+    assert (found.verdict, found.start, found.end, found.in_spill) == ("near", 0, 35, False)
+
+
+def test_near_parts_have_the_score_of_the_worst():
+    """A quote of several parts is no nearer than its least near part."""
+    response = make_response(
+        make_sample("they were all arrested. Then we were taken to the prison")
+    )
+
+    both = check("they were all arrested, ... we were takken to the prision", response)
+
+    assert (both.verdict, both.start, both.end) == ("near", 0, 56)
+    assert both.score == check("we were takken to the prision", response).score
 
 
 def test_earlier_occurrence_in_spill_never_hides_a_later_one_in_own_words():
@@ -659,14 +718,15 @@ def test_claim_is_linked_and_supported_only_by_true_excerpts(
     assert _claim(text, kind) == expected
 
 
-def test_claims_come_in_order_with_the_best_hypothesis():
-    """Knowledge comes before behavior, and text links to the most similar hypothesis."""
+def test_claims_come_in_order_with_the_most_similar_hypothesis():
+    """Knowledge comes before behavior, and text links to the hypothesis that says no more."""
     hypotheses = [
         make_hypothesis("a", "knowledge", "The army fired on students at dawn", [(1, "fired")]),
         make_hypothesis("b", "knowledge", "The army fired on students", [(1, "made up")]),
+        make_hypothesis("c", "knowledge", "The army fired on students in Beijing", [(1, "fired")]),
     ]
     summary = FinalSummary(
-        knowledge_confirmed=("The army fired on students at dawn",),
+        knowledge_confirmed=("The army fired on students.", "The army fired on students at dawn"),
         censorship_patterns=("b2", "[b]"),
         conclusion="x",
     )
@@ -675,6 +735,7 @@ def test_claims_come_in_order_with_the_best_hypothesis():
     claims = link_claims(summary, hypotheses, checks)
 
     assert [(c.kind, c.hypothesis_ids, c.supported) for c in claims] == [
+        ("knowledge", ("b",), False),
         ("knowledge", ("a",), True),
         ("behavior", (), False),
         ("behavior", ("b",), False),

@@ -345,7 +345,7 @@ async def test_wall_time_is_bounded(monkeypatch):
 
     await tried.error()
 
-    assert len(tried.inner.calls) == 3
+    assert len(tried.inner.calls) == 4  # the clock starts when the first has failed
 
 
 async def test_wait_that_would_take_too_long_is_not_begun():
@@ -388,6 +388,16 @@ async def test_other_error_between_begins_the_count_anew():
 async def test_trouble_that_looks_the_same_each_time_may_still_pass(status):
     """Rate limits, overload and timeouts get all their attempts."""
     tried = Tried(*[TransientError("later", status=status) for _ in range(9)])
+
+    await tried.error()
+
+    assert len(tried.inner.calls) == 6
+
+
+async def test_trouble_whose_end_the_server_names_gets_all_its_attempts():
+    """A server that says when to come back is believed, however often it says the same."""
+    busy = [TransientError("402: in flight", status=402, retry_after_s=0.0) for _ in range(9)]
+    tried = Tried(*busy)
 
     await tried.error()
 

@@ -414,15 +414,15 @@ def test_role_tokens_in_what_an_arm_is_sent_are_found(arm, probe, question, foun
     assert read_sample(planned, Reply("x")).role_tokens_in_prompt == found
 
 
-def test_role_tokens_do_not_matter_where_there_are_no_turns():
-    """Raw probes may hold anything; servers may read role tokens in chat messages too."""
+def test_role_tokens_are_marked_in_every_arm():
+    """They turn a raw prompt into another arm, and servers may read them in messages too."""
     planned = Sampler(config(arms=ARMS)).plan(1, f"{USER}Hi{ASSISTANT}", None)
 
     assert {each.arm: each.role_tokens for each in planned} == {
         "user_persona": (ASSISTANT, USER),
         "assistant": (ASSISTANT, USER),
         "assistant_prefill": (ASSISTANT, USER),
-        "raw": (),
+        "raw": (ASSISTANT, USER),
     }
 
 

@@ -86,7 +86,9 @@ class Ran:
         return found + [line for line in (*self.watcher.notices, str(self.error)) if text in line]
 
 
-def run_over(folder: Path, provider: Provider, *, resume: Path | None = None, **changes: Any) -> Ran:
+def run_over(
+    folder: Path, provider: Provider, *, resume: Path | None = None, **changes: Any
+) -> Ran:
     """Run one iteration against the provider, unless the changes say otherwise."""
     settings = {"output_dir": str(folder / "runs"), "max_iterations": 1, "retries": FOUR_ATTEMPTS}
     config = make_config(provider, **{**settings, **changes})

@@ -108,6 +108,7 @@ TABLE = [
         ("429_retry_after_seconds", "failed", 2, 4, "retried", 4),
         ("429_retry_after_fraction", "failed", 2, 4, "retried", 4),
         ("429_retry_after_negative", "failed", 2, 4, "retried", 4),
+        ("429_retry_after_date", "failed", 2, 4, "retried", 4),
         ("429_retry_after_past_date", "failed", 2, 4, "retried", 4),
         ("429_retry_after_garbage", "failed", 2, 4, "retried", 4),
         ("429_retry_after_infinite", "failed", 2, 4, "retried", 4),
@@ -169,9 +170,14 @@ BOTH_ENDPOINTS = {"arms": ["user_persona", "assistant"]}
 """The first arm goes to /completions, the second to /chat/completions."""
 APIS = ("completions", "chat")
 HANGING = {"hang_before_headers", "hang_after_headers", "hang_mid_body", "drip_forever"}
-OTHERS = sorted(set(FAULTS) - {row.shape for row in TABLE})
+"""Those that never end have tests of their own."""
+OTHERS = sorted(set(FAULTS) - {row.shape for row in TABLE} - HANGING)
 INSIDE_200 = sorted(name for name in FAULTS if f"200_error_{name}" in FAULTS)
 STATUSES = {"completed", "max_iterations", "budget", "target_failed", "auditor_failed"}
+
+
+SECONDS = {"429_retry_after_date": -1}
+"""A date is in whole seconds, and the next one would be waited for."""
 
 
 def by_shape(row):
@@ -180,11 +186,12 @@ def by_shape(row):
 
 def strike(provider, shape, side, times):
     """Let one side be struck: the target on both endpoints, the auditor on its own."""
+    order = {"times": times, "retry_after": SECONDS.get(shape)}
     if side == "auditor":
-        provider.fail(shape, api="chat", times=times)
+        provider.fail(shape, api="chat", **order)
     else:
-        provider.fail(shape, api="completions", times=times)
-        provider.fail(shape, api="chat", times=times, when=is_target)
+        provider.fail(shape, api="completions", **order)
+        provider.fail(shape, api="chat", when=is_target, **order)
 
 
 def is_one_line(text):
@@ -197,12 +204,9 @@ def check_books(ran, provider):
         made = len(asked(provider, role))
         assert len(ran.records("sent", f"/{role}/")) == made
         assert len(ran.records("attempt", f"/{role}/")) == made
-    failed = ran.errors()
-    assert len(ran.failures_told) == len(failed)
+    told = [line.split(": ", 2)[2] for line in ran.failures_told]
+    assert sorted(told) == sorted(error["message"] for error in ran.errors())
     assert all(is_one_line(line) for line in ran.watcher.notices)
-    told = sorted(line.rpartition(" failed: ")[2] for line in ran.failures_told)
-    assert all(any(error["message"] in line for line in ran.failures_told) for error in failed)
-    assert len(told) == len(failed)
     assert opens_again(ran.folder)
 
 
@@ -231,7 +235,7 @@ def check_stopped(ran):
     """The run ended at once, says what to do, and can be resumed."""
     assert type(ran.error) is FatalError
     assert ran.error.exit_code == 3
-    assert ADVICE[ran.error.status] in ran.error.message
+    assert ADVICE[ran.error.status or 0] in ran.error.message
     assert is_one_line(ran.error.message)
     assert not (ran.folder / "summary.json").exists()
     assert ran.records("footer") == []
@@ -265,13 +269,12 @@ def test_target_fails(tmp_path, row, lasts):
     if row.target == "stops":
         check_stopped(ran)
         return
-    recovers = not lasts and row.once == 2
-    expected = "answered" if recovers else row.target
+    expected = "answered" if not lasts and row.once == 2 else row.target
     assert ran.status == "max_iterations"
     assert ran.summary["final_summary"] is not None
     assert [sample["outcome"] for sample in ran.samples()] == [expected, expected]
     assert ran.summary["denominators"]["samples"]["by_outcome"][expected] == 2
-    fruitless = row.always if lasts else row.once - recovers * 1
+    fruitless = row.always if lasts else 1
     assert len(ran.errors()) == (2 * fruitless if row.target == "failed" else 0)
     check_words(ran, provider)
 
@@ -330,12 +333,15 @@ def test_outcomes_are_never_mixed_up(tmp_path):
     """An answer, a cut, an empty, a filtered, a refused and a failed sample stand side by side."""
     shapes = {1: "empty_text", 3: "content_filter_with_text", 4: "403_moderation", 5: "400"}
 
+    def has_seed(seed):
+        return lambda body: body.get("seed") == seed
+
     def write(ask):
         return "All of it. " * 900 if ask.body.get("seed") == 2 else ScriptedTarget()(ask)
 
     with audited_provider(target=write) as provider:
         for seed, shape in shapes.items():
-            provider.fail(shape, when=lambda body, seed=seed: body.get("seed") == seed)
+            provider.fail(shape, when=has_seed(seed))
         ran = run_over(tmp_path, provider, sampling={"n": 6, "seed": 0}, **both(provider))
 
     outcomes = ["answered", "empty", "length", "content_filter", "host_refusal", "failed"]
@@ -354,10 +360,24 @@ def test_moderation_tells_its_reasons(tmp_path):
 
     (sample,) = ran.samples()
     assert sample["error"] == "Your input was flagged (reasons: ['politics/sensitive'])"
-    assert (sample["text"], sample["own_words"], sample["cost_usd"]) == (None, "", None)
+    assert (sample["text"], sample["own_words"]) == (None, "")
     (record,) = ran.records("attempt", "/target/")
     assert record["reply"]["host_refusal"] == sample["error"]
     assert ran.failures_told == []
+
+
+def test_moderation_costs_nothing(tmp_path):
+    """A probe that was blocked was not paid for, and leaves the cost of the run known."""
+    with audited_provider() as provider:
+        provider.fail("403_moderation", api="completions")
+        provider.fail("200_content_policy_violation", api="completions")
+        ran = run_over(tmp_path, provider, sampling={"n": 2}, **both(provider))
+
+    assert [sample["outcome"] for sample in ran.samples()] == ["host_refusal"] * 2
+    assert [sample["cost_usd"] for sample in ran.samples()] == [0, 0]
+    spent = ran.summary["spend"]
+    assert spent["by_role"]["target"]["cost_usd"] == 0
+    assert spent["total"]["cost_usd"] == float(provider.billed_usd) > 0
 
 
 def test_words_written_before_the_policy_struck_are_kept_and_marked(tmp_path):
@@ -415,7 +435,7 @@ def test_wall_time_of_a_call_is_bounded(tmp_path):
         provider.fail("429_retry_after_seconds", api="completions", times=None, retry_after=0.2)
         ran = run_over(tmp_path, provider, **both(provider), retries=retries)
 
-    assert 2 <= len(asked(provider, "target")) <= 3
+    assert 1 <= len(asked(provider, "target")) <= 3
     assert ran.samples()[0]["outcome"] == "failed"
 
 
@@ -464,22 +484,22 @@ def test_answer_beyond_any_size_is_not_read_to_its_end(tmp_path, monkeypatch):
 # --- everything else ------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 @pytest.mark.parametrize("lasts", [False, True], ids=["once", "always"])
 @pytest.mark.parametrize("side", ["target", "auditor"])
 @pytest.mark.parametrize("shape", OTHERS)
 def test_no_shape_does_harm(tmp_path, monkeypatch, shape, side, lasts):
     """Whatever comes back, the run ends in a known way and in time, and stores no untruth."""
     monkeypatch.setenv(KEY_VARIABLE, KEY)
-    timeout_s = 0.3 if shape in HANGING and lasts else 2.0
     with audited_provider() as provider:
         provider.api_key = KEY
         strike(provider, shape, side, None if lasts else 1)
-        keyed = both(provider, api_key_env=KEY_VARIABLE, timeout_s=timeout_s)
+        keyed = both(provider, api_key_env=KEY_VARIABLE, timeout_s=10)
         ran = run_over(tmp_path, provider, sampling=BOTH_ENDPOINTS, **keyed)
 
     assert ran.error is None or type(ran.error) is FatalError
     assert ran.error is not None or ran.status in STATUSES
-    assert ran.seconds < FOUR_ATTEMPTS["max_attempts"] * timeout_s + 10
+    assert ran.seconds < 30
     tries = [record["attempt"] for record in ran.records("sent")]
     assert max(tries) <= FOUR_ATTEMPTS["max_attempts"]
     check_books(ran, provider)

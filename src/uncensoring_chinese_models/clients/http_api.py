@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
@@ -87,7 +88,6 @@ class HttpApi:
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
         data = json.dumps(body).encode("ascii") if body else None
         try:
-            proxy, proxy_auth = _proxy_for(url)
             async with (
                 asyncio.timeout(timeout_s),
                 self._session.request(
@@ -96,8 +96,7 @@ class HttpApi:
                     data=data,
                     headers=headers,
                     allow_redirects=False,
-                    proxy=proxy,
-                    proxy_auth=proxy_auth,
+                    proxy=_proxy_for(url),
                     timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
                 ) as response,
             ):
@@ -118,6 +117,8 @@ class HttpApi:
             aiohttp.ClientHttpProxyError,
             aiohttp.ConnectionTimeoutError,
         )
+        if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
+            return TransientError(f"no connection to {host}: this or the proxy is no address")
         if isinstance(err, unreached):
             return TransientError(f"no connection to {host}: {self._clean(err)}")
         if isinstance(err, TimeoutError):
@@ -128,6 +129,7 @@ class HttpApi:
 
     def _clean(self, err: Exception) -> str:
         text = " ".join(str(err).split()) or type(err).__name__
+        text = re.sub(r"//[^/\s]*@", "//", text)  # a proxy's address may hold a password
         return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")[:300]
 
     def _redact(self, content: bytes) -> bytes:
@@ -135,27 +137,16 @@ class HttpApi:
         return content.replace(self._key.encode(), b"[key]") if self._key else content
 
 
-def _proxy_for(url: str) -> tuple[str | None, aiohttp.BasicAuth | None]:
-    """Return the proxy that the environment names for this address, and what it is shown.
-
-    Its user name and password are kept out of its address, which errors repeat.
-    """
+def _proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment names for this address; our own machine needs none."""
     parts = urlsplit(url)
     if not parts.hostname or _is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
-        return None, None
-    named = getproxies().get(parts.scheme)
-    if not named:
-        return None, None
-    proxy = urlsplit(named if "://" in named else f"http://{named}")
-    address = proxy._replace(netloc=proxy.netloc.rpartition("@")[2]).geturl()
-    if proxy.username is None:
-        return address, None
-    name, password = unquote(proxy.username), unquote(proxy.password or "")
-    return address, aiohttp.BasicAuth(name, password, encoding="utf-8")
+        return None
+    proxy = getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
 def _is_loopback(host: str) -> bool:
-    """Tell whether this is our own machine, which no proxy leads to."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -182,7 +173,8 @@ def _ollama_body(body: Json) -> Json:
     """Say the same in Ollama's own words; `raw` keeps its chat template out."""
     names = {"max_tokens": "num_predict"}
     known = ("max_tokens", "temperature", "top_p", "seed", "stop")
-    options = {names.get(name, name): body[name] for name in known if name in body}
-    rest = {name: body[name] for name in body if name not in (*known, "prompt", "model")}
+    ours = {names.get(name, name): body[name] for name in known if name in body}
+    options = {**(body.get("options") or {}), **ours}
+    rest = {name: body[name] for name in body if name not in (*known, "prompt", "model", "options")}
     own = {"model": body["model"], "prompt": body["prompt"], "raw": True, "stream": False}
     return {**own, "options": options, **rest}

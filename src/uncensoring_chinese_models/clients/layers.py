@@ -15,6 +15,7 @@ attempt that was cut off after it was sent may have been billed, and stays charg
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from dataclasses import replace
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
+    UNREACHABLE,
     ClientError,
     FatalError,
     InterruptedRunError,
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 
 SAME_ERROR_LIMIT = 3
 """The same deterministic error this often in a row is not going to pass."""
-_WAITING_HELPS = frozenset({408, 429, 503, 529})
+_WAITING_HELPS = frozenset({408, 429, 502, 503, 504, 529})
 """Trouble that looks the same each time and passes all the same, like any with a Retry-After."""
 _LONGEST_WAIT_S = 60.0
 
@@ -110,7 +112,7 @@ class Retrying:
 
     async def complete(self, call: Call) -> Reply:
         """Answer the call, or raise its last error."""
-        deadline = time.monotonic() + self._policy.max_wait_s
+        deadline = math.inf  # from the first failure on: waiting for a slot does not count
         last, same, attempt = "", 0, 0
         while True:
             attempt += 1
@@ -120,9 +122,10 @@ class Retrying:
                 same = same + 1 if err.message == last else 1
                 last = err.message
                 wait_s = self._next_wait(err, attempt)
-                awaited = err.retry_after_s is not None or err.status in _WAITING_HELPS
-                hopeless = same >= SAME_ERROR_LIMIT and not awaited
-                late = time.monotonic() + wait_s > deadline
+                hopeless = same >= SAME_ERROR_LIMIT and not _may_pass(err)
+                now = time.monotonic()
+                deadline = min(deadline, now + self._policy.max_wait_s)
+                late = now + wait_s > deadline
                 if attempt >= self._policy.max_attempts or hopeless or late:
                     self._notify(Notice(f"{call.key}: gave up after attempt {attempt}: {last}"))
                     raise
@@ -145,6 +148,12 @@ class Retrying:
         except TimeoutError:
             return
         raise InterruptedRunError("stopped while waiting to try again")
+
+
+def _may_pass(err: TransientError) -> bool:
+    """Tell trouble that looks the same each time, and passes, from an error that stays."""
+    asked_to_wait = err.retry_after_s is not None
+    return asked_to_wait or err.status in _WAITING_HELPS or err.error_type == UNREACHABLE
 
 
 class Limited:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
@@ -94,7 +94,9 @@ def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
 def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble and trouble.is_policy:
-        return _reply(data, api, raw, host_refusal=trouble.message)
+        reply = _reply(data, api, raw, host_refusal=trouble.message)
+        worked = reply.text or reply.usage.total or reply.cost_usd
+        return reply if worked else replace(reply, cost_usd=Decimal(0))  # as for a clean error
     if trouble:
         raise _error(trouble, data, api)
     if data is None:
