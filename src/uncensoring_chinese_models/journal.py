@@ -262,6 +262,7 @@ class Journal:
             held = fresh
         self._held[record["call"]] = held  # in the order in which calls were last sent
         held.attempts = record["attempt"]
+        self.footer = None  # a run that sends has not finished
         usd = record["reserved"]["usd"]
         reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
         self._attempts[record["call"], record["attempt"]] = Attempt(held.role, reserved, None)

@@ -261,9 +261,10 @@ def assert_refused(done: subprocess.CompletedProcess[str], complaint: str) -> No
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
     assert SECRET not in done.stderr
-    assert done.stderr.startswith("error: ")
-    assert done.stderr.count("\n") == 1
-    assert complaint in done.stderr
+    line, *sample = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert complaint in line
+    assert not sample or "audited_endpoint:" in sample  # YAML to copy, where a template is missing
     assert HINTS.search(done.stderr)
     assert done.returncode == 2
 
@@ -314,6 +315,20 @@ def test_plan_refuses_alike(tmp_path):
     done = run_ucm(tmp_path, "audit", "config.yaml", "--dry-run")
 
     assert_refused(done, "unknown key topik (did you mean topic?).")
+
+
+@pytest.mark.parametrize("word", ["topik=t", "auditor_prompt=mine.md", "budget.max_usd=1"])
+def test_programs_get_a_record_of_the_refusal(word, tmp_path, dead_port):
+    """With --json, stdout holds one record with the same words and the exit code."""
+    (tmp_path / "config.yaml").write_text(OFFLINE.replace("PORT", str(dead_port)), "utf-8")
+
+    done = run_ucm(tmp_path, "audit", "config.yaml", word, "--json")
+
+    record = json.loads(done.stdout)
+    assert done.stderr == f"error: {record['error']}\n"
+    assert record == {"run_dir": None, "exit_code": 2, "error": record["error"]}
+    assert done.returncode == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["config.yaml"]
 
 
 def test_resume_of_what_is_no_run_is_refused(tmp_path, dead_port):

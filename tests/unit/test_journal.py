@@ -662,6 +662,19 @@ def test_footer_is_voided_only_when_the_run_goes_on(path):
     assert [reader.footer for reader in both(path, journal)] == [None, None]
 
 
+def test_run_that_sends_again_has_not_finished(path):
+    """A run that goes on past its footer finishes anew, when and how it really did."""
+    journal = ended(path, "budget", [(target_call(1), REPLY)])
+    journal.resume("2", reopen=False)
+
+    settle(journal, target_call(2), REPLY)
+
+    assert [reader.footer for reader in both(path, journal)] == [None, None]
+    journal.finish("completed")
+    footer = {"finished_at": NOW, "status": "completed"}
+    assert [reader.footer for reader in both(path, journal)] == [footer, footer]
+
+
 def test_run_that_is_interrupted_reopens_nothing(path, journal):
     """Without a footer there is nothing that ended the run."""
     settle(journal, target_call(), FAILURE)

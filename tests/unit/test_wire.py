@@ -151,20 +151,22 @@ def test_finish_reason_is_kept_as_it_is(api, reason):
     assert (reply.text, reply.finish_reason) == ("half", reason)
 
 
+@both_apis
 @pytest.mark.parametrize(
     ("text", "refused"), [(None, "I cannot."), ("", "I cannot."), ("六", None)]
 )
-def test_refusal_beside_the_text_is_the_hosts_word_where_there_is_no_text(text, refused):
-    """`message.refusal` without a text is the host's refusal; beside a text it changes nothing."""
-    reply = read(answer("chat", text, message={"refusal": "I cannot."}))
+def test_refusal_beside_the_text_is_the_hosts_word_where_there_is_no_text(api, text, refused):
+    """A `refusal` without a text is the host's refusal; beside a text it changes nothing."""
+    reply = read(answer(api, text, message={"refusal": "I cannot."}), api=api)
 
     assert (reply.text, reply.host_refusal) == (text, refused)
 
 
+@both_apis
 @pytest.mark.parametrize("refusal", [None, "", 0, ["no"]])
-def test_empty_refusal_is_none(refusal):
+def test_empty_refusal_is_none(api, refusal):
     """A refusal that says nothing refuses nothing."""
-    assert read(answer("chat", "", message={"refusal": refusal})).host_refusal is None
+    assert read(answer(api, "", message={"refusal": refusal}), api=api).host_refusal is None
 
 
 @both_apis
@@ -420,6 +422,23 @@ def test_moderation_metadata_without_a_403_is_no_moderation():
     err = outcome(problem(500, metadata={"flagged_input": "What..."}), 500)
 
     assert type(err) is TransientError
+
+
+@both_apis
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        (None, Decimal(0)),
+        ({"prompt_tokens": 3, "completion_tokens": 0, "cost": 0.5}, Decimal("0.5")),
+        ({"prompt_tokens": 3, "completion_tokens": 0}, None),
+    ],
+    ids=["nothing told", "cost told", "only tokens told"],
+)
+def test_policy_costs_nothing_unless_the_server_tells_of_work(api, usage, cost):
+    """A probe that was blocked before any model saw it is free, like every clean error."""
+    body = {**problem(403, "flagged", metadata={"reasons": ["politics"]}), "usage": usage}
+
+    assert read(body, 403, api=api).cost_usd == cost
 
 
 def test_policy_at_the_choice_keeps_the_text_before_it():

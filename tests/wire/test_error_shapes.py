@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.provider import FAULTS, ScriptedTarget
+from tests.provider import FAULTS, Fault, ScriptedTarget
 from tests.support import audited_provider
 from tests.wire.running import (
     FOUR_ATTEMPTS,
@@ -324,6 +324,24 @@ def test_status_and_error_inside_a_200_mean_the_same(tmp_path, name):
         seen.append((ran.status, len(asked(provider, "target")), errors))
 
     assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("status", [200, 503])
+@pytest.mark.parametrize(
+    ("retryable", "meant", "made", "kind"),
+    [(True, 400, 2, "transient"), (False, 503, 1, "rejected")],
+)
+def test_availability_says_whether_to_try_again(tmp_path, status, retryable, meant, made, kind):
+    """An error without a code is known by its http_status, and `retryable` has the last word."""
+    told = {"code": "no_capacity", "retryable": retryable, "retry_after": 0}
+    error = {"message": "No capacity", "http_status": meant, "availability": told}
+    fault = Fault(name="availability", about="", status=status, body=lambda _: {"error": error})
+    with audited_provider() as provider:
+        provider.fail(fault, api="completions")
+        ran = run_over(tmp_path, provider, **both(provider))
+
+    assert len(asked(provider, "target")) == made
+    assert [(each["kind"], each["status"]) for each in ran.errors()] == [(kind, meant)]
 
 
 # --- four outcomes that are no answers, and one that is half of one -------------------------------
