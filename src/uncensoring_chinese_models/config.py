@@ -329,7 +329,10 @@ def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
         os.environ.pop(name, None)  # set but empty: it must not hide the one in .env
     dotenv_path = find_dotenv(usecwd=True)
     if dotenv_path:
-        _load_dotenv(dotenv_path)
+        try:
+            load_dotenv(dotenv_path)
+        except (OSError, UnicodeDecodeError):  # the latter would quote the file
+            raise ConfigError(f"{dotenv_path} cannot be read as UTF-8 text.") from None
     key = os.environ.get(name, "").strip()
     if not key:
         if not required:
@@ -345,12 +348,3 @@ def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
             "copy the key again, without quotes or anything around it."
         )
     return key
-
-
-def _load_dotenv(path: str) -> None:
-    try:
-        load_dotenv(path)
-    except UnicodeDecodeError:  # its message would quote the file
-        raise ConfigError(f"{path} is not UTF-8 text; save it as UTF-8.") from None
-    except OSError as err:
-        raise ConfigError(f"{path} cannot be read: {err.strerror}.") from err

@@ -232,12 +232,14 @@ class EvidenceCheck:
     in_spill: bool = False
     """True when the words stand after the sampled turn was closed."""
     also_in_prompt: bool = False
-    """True when our own prompt holds the same words, so that they prove nothing."""
+    """True when it says nothing that our own prompt does not, so that it proves nothing."""
+    flaw: Literal["cuts_word", "drops_negation", "too_short"] | None = None
+    """Why words that were found still mislead."""
 
     @property
     def survives(self) -> bool:
-        """True when the target itself wrote these words, and we did not."""
-        return self.verdict in ("exact", "normalised", "near") and not self.also_in_prompt
+        """True when the target itself said this in these very words, and we did not."""
+        return self.verdict in ("exact", "normalised") and not (self.also_in_prompt or self.flaw)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Check every quote that the auditor cites against what the target really wrote.
 
 A quote is searched for as it stands, then in normalised form, then approximately; in the cited
-iteration, then in the others, then in our own prompts. When in doubt a quote is not found: the
-auditor is told and can quote again, whereas a false finding would stay in the report.
+iteration, then in the others, then in our own prompts. When in doubt a quote does not survive:
+the auditor is told and can quote again, whereas a false finding would stay in the report.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Literal, NamedTuple
-
-from rapidfuzz import fuzz
-from rapidfuzz.utils import default_process
 
 from uncensoring_chinese_models.domain import (
     Evidence,
@@ -26,24 +23,27 @@ from uncensoring_chinese_models.domain import (
     Sample,
     Verdict,
 )
-from uncensoring_chinese_models.normalise import (
-    Normalised,
+from uncensoring_chinese_models.normalise import Normalised, as_written, normalise
+from uncensoring_chinese_models.quoting import (
+    Flaw,
     Reading,
     Span,
-    adds_words,
+    adds_content,
     align,
-    as_written,
-    differs_in_fact,
+    cuts_word,
+    drops_negation,
     hides_negation,
-    normalise,
+    is_too_short,
+    likeness,
+    negations,
     read_quote,
     tokens,
 )
 
 NEAR_MAX_TEXT = 200_000
 """A longer response is searched for the very words only."""
-CLAIM_SCORE = 85.0
-"""Similarity in percent from which a claim and a hypothesis say the same."""
+MAX_OCCURRENCES = 100
+"""Among so many places of the same words in one text, one without a flaw is looked for."""
 
 Side = Literal["supporting", "contradicting"]
 Kind = Literal["knowledge", "behavior"]
@@ -64,11 +64,13 @@ class Claim:
     hypothesis_ids: tuple[str, ...]
     linked_by: Literal["id", "text", "none"]
     supported: bool
-    """True when a linked hypothesis of this kind has a supporting excerpt that survives."""
+    """True when more excerpts that survive speak for it than against it."""
     surviving_excerpts: int
-    """Different supporting excerpts that survive."""
+    """Different supporting excerpts that survive, of linked hypotheses that may lend support."""
     contradicted_by: int
     """Different contradicting excerpts that survive."""
+    contested: bool
+    """True when there are some of the latter, and no fewer than of the former."""
 
 
 def check_hypotheses(
@@ -120,7 +122,8 @@ class _Page:
 
     @cached_property
     def written(self) -> Normalised:
-        return as_written((self.sample.text if self.sample else None) or "")
+        heard = self.sample and self.sample.outcome != "host_refusal"  # that is the host's text
+        return as_written((self.sample.text if self.sample and heard else None) or "")
 
     @cached_property
     def normalised(self) -> Normalised:
@@ -130,24 +133,23 @@ class _Page:
     def ours(self) -> tuple[str, ...]:
         return tuple(normalise(prompt).text for prompt in self.prompts)
 
-    def echoes(self, quote: _Quote, *, is_near: bool = False) -> bool:
-        """Tell whether we wrote all of the quote ourselves, punctuation aside.
-
-        A quote that only resembles the target's words is held against ours as loosely.
-        """
+    def echoes(self, quote: _Quote) -> bool:
+        """Tell whether we wrote all of the quote ourselves, punctuation aside."""
         return any(
-            all(self._is_ours(part, is_near=is_near) for part in reading.parts)
+            all(self._is_ours(part) for part in reading.parts)
             for reading in quote
             if reading.tier == "normalised"
         )
 
-    def _is_ours(self, words: str, *, is_near: bool) -> bool:
-        return any(
-            words in ours
-            or tokens(words) in tokens(ours)
-            or (is_near and align(words, ours) is not None)
-            for ours in self.ours
-        )
+    def _is_ours(self, words: str) -> bool:
+        return any(words in ours or tokens(words) in tokens(ours) for ours in self.ours)
+
+    def flaw(self, spans: Sequence[Span]) -> Flaw | None:
+        """Return what these spans of the text, quoted as one, get wrong."""
+        text = self.written.text
+        if any(cuts_word(text, self.normalised, end) for span in spans for end in span):
+            return "cuts_word"
+        return "drops_negation" if drops_negation(text, spans[0].start, spans[-1].end) else None
 
 
 def _pages(responses: Iterable[Response]) -> Iterator[_Page]:
@@ -173,6 +175,7 @@ class _Match(NamedTuple):
     start: int | None = None
     end: int | None = None
     score: float | None = None
+    flaw: Flaw | None = None
     in_spill: bool = False
     is_echo: bool = True
 
@@ -201,6 +204,7 @@ def _check(cited: Evidence, pages: Sequence[_Page], hypothesis: str, side: Side)
         end=match.end,
         in_spill=match.in_spill,
         also_in_prompt=match.is_echo,
+        flaw=match.flaw,
     )
 
 
@@ -219,49 +223,58 @@ def _judge(quote: _Quote, iteration: int, pages: Sequence[_Page]) -> tuple[Verdi
 
 
 def _best(reading: Reading, quote: _Quote, pages: Iterable[_Page]) -> _Match | None:
-    """Return the first match, own words before spill, and then words that we did not send."""
+    """Return the best match: without a flaw, then in own words, then in words that we did not send."""
+    words = normalise(" ".join(reading.parts)).text
     matches = []
     for page in pages:
         own_end = len(page.sample.own_words) if page.sample else 0
-        stops = dict.fromkeys((own_end, len(page.written.text)))
-        if found := next(filter(None, (_find(reading, page, stop) for stop in stops)), None):
-            is_echo = page.echoes(quote, is_near=reading.tier == "near")
-            matches.append(_Match(page, *found, found.end > own_end, is_echo))
-    return min(matches, key=lambda match: (match.in_spill, match.is_echo), default=None)
+        for stop in dict.fromkeys((own_end, len(page.written.text))):
+            if found := _find(reading, page, stop):
+                (start, end), score, flaw = found
+                if reading.tier != "near" and is_too_short(words):
+                    flaw = flaw or "too_short"
+                is_echo = page.echoes(quote) or not adds_content(words, page.ours)
+                matches.append(_Match(page, start, end, score, flaw, end > own_end, is_echo))
+    return min(matches, key=lambda m: (m.flaw is not None, m.in_spill, m.is_echo), default=None)
 
 
-def _find(reading: Reading, page: _Page, stop: int) -> Span | None:
-    """Find the parts of a reading before an offset of the sample's text."""
-    is_near = reading.tier == "near"
+def _find(
+    reading: Reading, page: _Page, stop: int
+) -> tuple[Span, float | None, Flaw | None] | None:
+    """Find a reading before an offset of the sample's text."""
     searched = page.written if reading.tier == "exact" else page.normalised
-    text, limit = searched.text, searched.index(stop)
-    if is_near and limit > NEAR_MAX_TEXT:
-        return None
+    text = searched.text[: searched.index(stop)]
+    if reading.tier == "near":
+        near = align(reading.parts[0], text) if len(text) <= NEAR_MAX_TEXT else None
+        return near and (Span(*searched.span(*near[0])), near[1], None)
 
-    def find(part: str, at: int) -> Span | None:
-        start = text.find(part, at, limit)
-        if start >= 0:
-            return Span(start, start + len(part))
-        near = align(part, text[at:limit]) if is_near else None
-        return near and Span(at + near.start, at + near.end, near.score)
+    def flaw(*spans: Span) -> Flaw | None:
+        return page.flaw([Span(*searched.span(*span)) for span in spans])
 
-    spans = _in_order(reading.parts, find)
-    gaps = ((before.end, after.start) for before, after in pairwise(spans))
-    if not spans or any(hides_negation(text, *gap) for gap in gaps):
-        return None
-    score = min((span.score for span in spans if span.score is not None), default=None)
-    return Span(*searched.span(spans[0].start, spans[-1].end), score)
+    for is_good in (lambda span: flaw(span) is None, bool):
+        spans = _in_order(reading.parts, text, is_good)
+        gaps = ((before.end, after.start) for before, after in pairwise(spans))
+        if spans and not any(hides_negation(text, *gap) for gap in gaps):
+            return Span(*searched.span(spans[0].start, spans[-1].end)), None, flaw(*spans)
+    return None
 
 
-def _in_order(parts: Sequence[str], find: Callable[[str, int], Span | None]) -> list[Span]:
-    """Find each part at or after the end of the one before it; nothing if one is not there."""
+def _in_order(parts: Sequence[str], text: str, is_good: Callable[[Span], bool]) -> list[Span]:
+    """Find each part after the one before it, in a good place if there is one; all or nothing."""
     spans: list[Span] = []
     for part in parts:
-        span = find(part, spans[-1].end if spans else 0)
-        if span is None:
+        found = _occurrences(part, text, spans[-1].end if spans else 0)
+        places = list(islice(found, MAX_OCCURRENCES))
+        if not places:
             return []
-        spans.append(span)
+        spans.append(next(filter(is_good, places), places[0]))
     return spans
+
+
+def _occurrences(part: str, text: str, at: int) -> Iterator[Span]:
+    while (start := text.find(part, at)) >= 0:
+        yield Span(start, start + len(part))
+        at = start + 1
 
 
 def _link(
@@ -276,17 +289,26 @@ def _link(
         for each in linked
         for side, cited in _cited(each)
         if each.type == kind and (each.id, side, cited.iteration, cited.excerpt) in alive
+        if side == "contradicting" or _lends_support(each, text)
     }
     supporting = sum(side == "supporting" for side, *_ in excerpts)
+    against = len(excerpts) - supporting
     return Claim(
         text,
         kind,
         hypothesis_ids=tuple(dict.fromkeys(each.id for each in linked)),
         linked_by="id" if named else "text" if linked else "none",
-        supported=supporting > 0,
+        supported=supporting > against,
         surviving_excerpts=supporting,
-        contradicted_by=len(excerpts) - supporting,
+        contradicted_by=against,
+        contested=against > 0 and against >= supporting,
     )
+
+
+def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:
+    """Tell whether a hypothesis still stands, and does not deny what the claim says or vice versa."""
+    one, other = (bool(negations(normalise(text).text)) for text in (hypothesis.hypothesis, claim))
+    return hypothesis.status not in ("led", "refuted", "retired") and one == other
 
 
 def _named(text: str, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
@@ -310,18 +332,12 @@ def _is_named(name: str, claim: str, items: set[str]) -> bool:
 
 
 def _alike(text: str, kind: Kind, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Return the hypothesis of the kind that says what the claim says, if there is one.
-
-    A word set that contains another scores 100, so the claim may not say more than the hypothesis,
-    and among hypotheses that say more than the claim the most similar counts.
-    """
+    """Return the hypothesis of the kind that says what the claim says, if there is one."""
     claim = normalise(text).text
-    alike = [
-        (fuzz.ratio(claim, other), each)
+    scores = [
+        (likeness(claim, normalise(each.hypothesis).text, _CLAIM_FRAME), each)
         for each in hypotheses
         if each.type == kind
-        and not differs_in_fact(claim, other := normalise(each.hypothesis).text)
-        and not adds_words(claim, other, _CLAIM_FRAME)
-        and fuzz.token_set_ratio(claim, other, processor=default_process) >= CLAIM_SCORE
     ]
-    return [max(alike, key=lambda scored: scored[0])[1]] if alike else []
+    score, best = max(scores, key=lambda scored: scored[0], default=(0, None))
+    return [best] if best and score else []

@@ -128,6 +128,10 @@ SETTINGS = {
     ),
     "key as a setting": Bad("unknown key audited_endpoint.api_key", target(f"api_key: {SECRET}")),
     "body that is ours": Bad("extra_body must not set model", target("extra_body: {model: x}")),
+    "secret in the body": Bad(
+        "extra_body must hold no secret; use api_key_env.",
+        target(f"extra_body: {{api_key: {SECRET}}}"),
+    ),
     "body that is no JSON": Bad("valid JSON", target("extra_body: {since: 2024-01-01}")),
     "unknown model": Bad(
         "no chat template is known for the model 'some/model'",
@@ -162,7 +166,7 @@ WORLD = {
         files=((".env", f'OPENROUTER_API_KEY="sk\\r\\n{SECRET}"\n'.encode()),),
     ),
     ".env in another encoding": Bad(
-        ".env is not UTF-8 text",
+        ".env cannot be read as UTF-8 text.",
         VALID,
         files=((".env", f"OPENROUTER_API_KEY={SECRET}\n".encode("utf-16")),),
     ),

@@ -355,12 +355,18 @@ def test_fatal_error_says_what_to_do(status, advice):
 # --- error types --------------------------------------------------------------------------------
 
 TYPES = {
-    "rate_limit_exceeded": TransientError,
-    "provider_overloaded": TransientError,
-    "provider_unavailable": TransientError,
-    "timeout": TransientError,
-    "context_length_exceeded": RejectedError,
-    "never_heard_of": TransientError,
+    "rate_limit_exceeded": (TransientError, 429),
+    "provider_overloaded": (TransientError, 503),
+    "provider_unavailable": (TransientError, 502),
+    "timeout": (TransientError, 408),
+    "context_length_exceeded": (RejectedError, 400),
+    "invalid_request_error": (RejectedError, 400),
+    "unknown_parameter": (RejectedError, 400),
+    "model_not_found": (RejectedError, 404),
+    "invalid_api_key": (FatalError, 401),
+    "insufficient_quota": (FatalError, 402),
+    "moderation": (TransientError, None),
+    "never_heard_of": (TransientError, None),
 }
 PLACES = {
     "metadata": lambda word: problem(metadata={"error_type": word}),
@@ -372,21 +378,26 @@ PLACES = {
 
 @both_apis
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize(("word", "kind"), TYPES.items())
-def test_type_decides_where_there_is_no_status(api, place, word, kind):
-    """The provider's stable word is understood in each place where servers put it."""
+@pytest.mark.parametrize(("word", "meaning"), TYPES.items())
+def test_type_decides_where_there_is_no_status(api, place, word, meaning):
+    """The provider's stable word means in a 200 what the status means elsewhere."""
     err = outcome(place(word), api=api)
 
-    assert (type(err), err.error_type, err.status) == (kind, word, None)
-    assert err.message.startswith(f"{word}: it broke")
+    assert (type(err), err.status) == meaning
+    assert err.error_type == word
+    assert f"{word}: it broke" in err.message
+
+
+@both_apis
+def test_spent_quota_is_no_rate_limit(api):
+    """A 429 that says the quota is spent does not get better by waiting."""
+    assert type(outcome(problem("insufficient_quota"), status=429, api=api)) is FatalError
 
 
 @both_apis
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("status", [200, 400, 403, 500])
-@pytest.mark.parametrize(
-    "word", ["content_policy_violation", "refusal", "content_filter", "moderation"]
-)
+@pytest.mark.parametrize("word", ["content_policy_violation", "refusal", "content_filter"])
 def test_policy_is_data_not_failure(api, place, word, status):
     """A host whose policy blocks a probe has answered the question: its words are kept."""
     reply = read(place(word), status, api=api)

@@ -24,6 +24,8 @@ KEY_VARIABLE = "WIRE_TEST_KEY"
 PINNED = {"only": ["deepinfra"], "allow_fallbacks": False}
 PRICE = {"input_usd_per_million": 1.0, "output_usd_per_million": 3.0}
 FOUR_ATTEMPTS = {"max_attempts": 4, "first_wait_s": 0}
+HANGING = ("drip_forever", "hang_after_headers", "hang_before_headers", "hang_mid_body")
+"""The faults that never end by themselves."""
 
 
 @dataclass

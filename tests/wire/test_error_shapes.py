@@ -17,6 +17,7 @@ from tests.provider import FAULTS, Fault, ScriptedTarget
 from tests.support import audited_provider
 from tests.wire.running import (
     FOUR_ATTEMPTS,
+    HANGING,
     KEY,
     KEY_VARIABLE,
     asked,
@@ -169,9 +170,9 @@ ADVICE = {401: "check the key", 402: "add credit", 403: "check the key's permiss
 BOTH_ENDPOINTS = {"arms": ["user_persona", "assistant"]}
 """The first arm goes to /completions, the second to /chat/completions."""
 APIS = ("completions", "chat")
-HANGING = {"hang_before_headers", "hang_after_headers", "hang_mid_body", "drip_forever"}
+OTHERS = sorted(set(FAULTS) - {row.shape for row in TABLE} - set(HANGING))
 """Those that never end have tests of their own."""
-OTHERS = sorted(set(FAULTS) - {row.shape for row in TABLE} - HANGING)
+OLLAMA = sorted(name for name in set(FAULTS) - set(HANGING) if "ollama" in FAULTS[name].apis)
 INSIDE_200 = sorted(name for name in FAULTS if f"200_error_{name}" in FAULTS)
 STATUSES = {"completed", "max_iterations", "budget", "target_failed", "auditor_failed"}
 
@@ -213,8 +214,9 @@ def check_books(ran, provider):
 def check_words(ran, provider):
     """What is stored as a model's words was written by that model, and by nobody else."""
     for sample in ran.samples():
-        api = "completions" if sample["messages"] is None else "chat"
-        request = next(each for each in asked(provider, "target") if each.api == api)
+        is_chat = sample["messages"] is not None
+        made = asked(provider, "target")
+        request = next(each for each in made if is_chat == (each.api == "chat"))
         genuine = written_by_target(request)
         assert genuine.startswith(sample["text"] or "")
         assert genuine.startswith(sample["own_words"])
@@ -529,6 +531,25 @@ def test_no_shape_does_harm(tmp_path, monkeypatch, shape, side, lasts):
         check_meaning(ran, provider, FAULTS[shape].means, lasts)
     if side == "auditor":
         assert all("hypotheses" in json.loads(turn["raw_response"]) for turn in ran.turns())
+
+
+@pytest.mark.parametrize("shape", OLLAMA)
+def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
+    """Ollama has words of its own for errors; they too are never taken for the target's."""
+    with audited_provider() as provider:
+        provider.fail(shape, api="ollama", times=None, retry_after=SECONDS.get(shape))
+        target = endpoint(provider, preset="ollama", base_url=f"{provider.root_url}/v1")
+        ran = run_over(tmp_path, provider, **both(provider) | {"audited_endpoint": target})
+
+    assert 1 <= provider.count("ollama") <= FOUR_ATTEMPTS["max_attempts"]
+    check_books(ran, provider)
+    if ran.error is None:
+        check_words(ran, provider)
+        answered = ran.samples()[0]["outcome"] == "answered"
+        assert answered or FAULTS[shape].means != "answer"
+        assert not answered or FAULTS[shape].means in ("answer", "open")
+    else:
+        check_stopped(ran)
 
 
 def check_meaning(ran, provider, means, lasts):

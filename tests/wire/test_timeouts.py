@@ -5,12 +5,20 @@ from __future__ import annotations
 import pytest
 
 from tests.support import audited_provider
-from tests.wire.running import KEY, KEY_VARIABLE, asked, both, endpoint, opens_again, run_over
+from tests.wire.running import (
+    HANGING,
+    KEY,
+    KEY_VARIABLE,
+    asked,
+    both,
+    endpoint,
+    opens_again,
+    run_over,
+)
 from uncensoring_chinese_models.clients import http_api
 
 pytestmark = pytest.mark.wire
 
-HANGING = ["hang_before_headers", "hang_after_headers", "hang_mid_body", "drip_forever"]
 PATIENCE_S = 0.3
 """The time-out of an endpoint that never answers."""
 

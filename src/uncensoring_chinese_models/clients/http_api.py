@@ -18,12 +18,14 @@ import aiohttp
 
 from uncensoring_chinese_models.clients.wire import RawResponse, read_ollama, read_response
 from uncensoring_chinese_models.domain import Price
-from uncensoring_chinese_models.errors import ClientError, TransientError
+from uncensoring_chinese_models.errors import UNREACHABLE, ClientError, TransientError
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import Endpoint
     from uncensoring_chinese_models.domain import Call, Json, Reply
 
+SHORTEST_SECRET = 16
+"""A shorter key is a placeholder such as EMPTY, which a model may well write."""
 MAX_BODY_BYTES = 64 * 1024 * 1024
 CATALOGUE_TIMEOUT_S = 15.0
 
@@ -105,7 +107,10 @@ class HttpApi:
                     content += chunk
                     if len(content) > MAX_BODY_BYTES:
                         raise TransientError("the answer is too large", maybe_billed=True)
-                return RawResponse(response.status, response.headers, self._redact(bytes(content)))
+                answer = bytes(content)
+                if response.status >= 300 or len(self._key or "") >= SHORTEST_SECRET:
+                    answer = self._redact(answer)
+                return RawResponse(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as err:
             raise self._lost(err, timeout_s) from None
 
@@ -120,7 +125,11 @@ class HttpApi:
         if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
             return TransientError(f"no connection to {host}: this or the proxy is no address")
         if isinstance(err, unreached):
-            return TransientError(f"no connection to {host}: {self._clean(err)}")
+            lasting = isinstance(err, aiohttp.ClientConnectorCertificateError)
+            return TransientError(
+                f"no connection to {host}: {self._clean(err)}",
+                error_type=None if lasting else UNREACHABLE,
+            )
         if isinstance(err, TimeoutError):
             return TransientError(
                 f"{host} did not answer within {timeout_s:g} s", status=408, maybe_billed=True
@@ -159,9 +168,12 @@ def _price(pricing: Any) -> Price | None:
         return None
     try:
         prompt, completion = Decimal(pricing["prompt"]), Decimal(pricing["completion"])
+        for dearer in pricing.get("overrides") or ():  # such as for long prompts
+            prompt = max(prompt, Decimal(dearer.get("prompt") or 0))
+            completion = max(completion, Decimal(dearer.get("completion") or 0))
         dearest = max(prompt, Decimal(pricing.get("input_cache_write") or prompt))
         request = Decimal(pricing.get("request") or 0)
-    except (KeyError, InvalidOperation, TypeError, ValueError):
+    except (KeyError, InvalidOperation, TypeError, ValueError, AttributeError):
         return None
     prices = (dearest, completion, request)
     if any(not price.is_finite() or price < 0 for price in prices):  # -1 means "it depends"

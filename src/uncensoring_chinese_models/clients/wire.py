@@ -28,12 +28,26 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Api, Json
 
-POLICY_TYPES = frozenset({"content_policy_violation", "refusal", "content_filter", "moderation"})
+POLICY_TYPES = frozenset({"content_policy_violation", "refusal", "content_filter"})
 """Provider words for "our policy blocked this": a finding, not a failure."""
-PASSING_TYPES = frozenset(
-    {"rate_limit_exceeded", "provider_overloaded", "provider_unavailable", "timeout", "overloaded"}
-)
-"""Provider words for trouble that time may cure."""
+STATUS_OF = {
+    "authentication_error": 401,
+    "context_length_exceeded": 400,
+    "insufficient_credits": 402,
+    "invalid_request": 400,
+    "invalid_request_error": 400,
+    "model_not_found": 404,
+    "overloaded": 503,
+    "permission_denied": 403,
+    "provider_overloaded": 503,
+    "provider_unavailable": 502,
+    "rate_limit_exceeded": 429,
+    "timeout": 408,
+    "unknown_parameter": 400,
+}
+"""Provider words that say in a 200 what a status says elsewhere."""
+GRAVER = {"insufficient_quota": 402, "invalid_api_key": 401}
+"""Words that say more than the status they come with."""
 PASSING_STATUSES = frozenset({408, 409, 425, 429})
 _TIMEOUTS = frozenset({408, 504, 524})
 """Statuses of a wait that was given up while a model may have been writing."""
@@ -105,7 +119,11 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
             status=raw.status,
             maybe_billed=raw.status < 300,
         )
-    return _reply(data, api, raw)
+    reply = _reply(data, api, raw)
+    wrote_nothing = not (reply.text or reply.reasoning or reply.host_refusal)
+    if wrote_nothing and not reply.finish_reason and not reply.usage.completion_tokens:
+        raise TransientError("the provider ended without writing anything or saying why")
+    return reply
 
 
 # --- replies ------------------------------------------------------------------------------------
@@ -129,6 +147,8 @@ def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | No
     choice = choice or {}
     message = _mapping(choice.get("message")) if api == "chat" else choice
     text = message.get("content" if api == "chat" else "text")
+    if host_refusal is None:
+        _refuse_no_answer(choice, text, api, raw)
     if isinstance(text, list):  # some servers send content as parts
         text = "".join(str(_mapping(part).get("text") or "") for part in text)
     refused = message.get("refusal")
@@ -146,6 +166,21 @@ def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | No
         usage=_usage(data),
         cost_usd=_cost(data),
     )
+
+
+def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) -> None:
+    """Raise where the model wrote nothing because something went wrong: that is no silence."""
+    if api == "completions" and "text" not in choice and "message" in choice:
+        raise RejectedError(
+            "the server answered the raw prompt as a chat: it does not offer raw completions",
+            status=raw.status,
+            maybe_billed=True,
+        )
+    is_text = text is None or isinstance(text, str | list)
+    if not is_text or (api == "completions" and "text" not in choice):
+        raise TransientError(
+            "the server's answer holds no text", status=raw.status, maybe_billed=True
+        )
 
 
 def _first_choice(data: Json) -> Json | None:
@@ -197,11 +232,14 @@ def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Troubl
 def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
     metadata, availability = _mapping(error.get("metadata")), _mapping(error.get("availability"))
     # OpenRouter says error_type; the OpenAI dialect says type, or a word where the code stands.
-    words = [error.get("error_type"), metadata.get("error_type"), error.get("code")]
-    words = [word for word in (*words, error.get("type")) if _text(word) and not _status(word)]
-    error_type = _one_line(str(words[0]))[:100] if words else None
-    coded = (_status(error.get("code")), _status(error.get("http_status")))
-    status = next((code for code in coded if code), raw.status if raw.status >= 300 else None)
+    places = [error.get("error_type"), metadata.get("error_type")]
+    places += [error.get("code"), error.get("type")]
+    words = [word for word in places if isinstance(word, str) and word and not _status(word)]
+    error_type = _one_line(words[0])[:100] if words else None
+    told: list[int | None] = [GRAVER.get(word) for word in words]
+    told += [_status(error.get("code")), _status(error.get("http_status")), _status(raw.status)]
+    told += [STATUS_OF.get(word) for word in words]
+    status = next((code for code in told if code), None)
     moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
     retry_after = _seconds(raw.headers.get("Retry-After"), now)
     if retry_after is None:
@@ -258,11 +296,8 @@ def _kind(trouble: _Trouble) -> type[ClientError]:
         return TransientError if trouble.retry_after_s is not None else FatalError
     if trouble.retryable is not None:
         return TransientError if trouble.retryable else RejectedError
-    if status in PASSING_STATUSES or status >= 500 or trouble.error_type in PASSING_TYPES:
-        return TransientError
-    if 300 <= status < 500 or trouble.error_type == "context_length_exceeded":
-        return RejectedError
-    return TransientError
+    waits = status in PASSING_STATUSES or not 300 <= status < 500
+    return TransientError if waits else RejectedError
 
 
 # --- reading loose values -----------------------------------------------------------------------
