@@ -3,8 +3,8 @@
 Each trial sends 64 calls at once, of both sides of an audit, through the layers that an audit uses
 to a provider on this machine that bills what it answers. Prices, sizes, caps, concurrency and
 faults are random; some answers are billed and never arrive, and some runs are cut off with calls in
-flight and resumed. What the provider billed must never pass the cap, and the meter must never
-think that less was spent than the provider billed.
+flight and resumed. What the provider billed must never pass the cap, and neither in all nor for
+any single call may the books say that less was spent than the provider billed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.provider import Ask, Model, Provider
 
-from uncensoring_chinese_models.budget import BudgetMeter, worst_case
+from uncensoring_chinese_models.budget import BudgetMeter, charge, worst_case
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.clients.layers import InFlight
 from uncensoring_chinese_models.config import AuditConfig, Budget, Endpoint, Retries
@@ -102,8 +102,8 @@ def make_trial(seed: int, number: int) -> Trial:
         calls=calls,
         budget=_budget(rng, prices, calls),
         concurrency=rng.choice([1, 4, 16, CALLS, CALLS]),
-        extra_prompt_tokens=rng.choice([0, 1, rng.randint(0, 1024), 1024]),
-        wordiness=rng.uniform(0.1, 1.5),
+        extra_prompt_tokens=rng.choice([0, rng.randint(0, 1024), 1024, 1024]),
+        wordiness=rng.choice([rng.uniform(0.1, 1.5), 1.5, 1.5]),
         report_cost=rng.random() < 0.6,
         failing={name: set(rng.sample(range(CALLS), rng.randint(0, 8))) for name in FAULTS},
         cut_after=rng.randint(1, CALLS) if rng.random() < 0.4 else None,
@@ -116,7 +116,9 @@ def _rate(rng: random.Random) -> Decimal:
 
 def _call(rng: random.Random, index: int) -> Call:
     role: Role = ROLES[index % 2]
-    text = f"#{index} " + rng.choice(["lantern ", "灯笼", "🏮"]) * rng.randint(0, 400)
+    text = f"#{index} " + rng.choice(["lantern ", "灯笼", "🏮"]) * rng.choice(
+        [0, 10, rng.randint(0, 400)]
+    )
     body: Json = {"model": f"trial/{role}", "max_tokens": rng.choice([1, 50, 500, 4000])}
     if role == "auditor":
         body["messages"] = [{"role": "user", "content": text}]
@@ -131,7 +133,7 @@ def _budget(rng: random.Random, prices: dict[Role, Price], calls: Sequence[Call]
     usd = sum((bound.usd or Decimal(0) for bound in bounds), Decimal(0))
     tokens = sum(bound.tokens for bound in bounds)
     kind = rng.choice(["usd", "tokens", "both"])
-    share = rng.uniform(0.02, 0.9)
+    share = rng.uniform(0.02, 0.8)
     return Budget(
         max_usd=None if kind == "tokens" else round(float(usd) * share, 6),
         max_tokens=None if kind == "usd" else int(tokens * min(1, share * rng.uniform(0.8, 1.3))),
@@ -150,7 +152,7 @@ def run_trial(trial: Trial) -> Outcome:
             asyncio.run(_sit(trial, provider, path, told, cut_after=trial.cut_after))
         budget = asyncio.run(_sit(trial, provider, path, told))
         provider.wait_idle()
-        problems = [*_compare(trial, provider, budget), *_reread(path, budget)]
+        problems = [*_compare(trial, provider, budget), *_reread(path, provider, budget)]
         share = _share(trial.budget, provider)
         return Outcome(problems, provider.count(), told["refused"], told["retried"], share)
 
@@ -184,8 +186,12 @@ def _provider(trial: Trial) -> Provider:
 
 
 def _is_struck(struck: set[int], body: Json) -> bool:
+    return _index(body) in struck
+
+
+def _index(body: Json) -> int:
     text = str(body["prompt"] if "prompt" in body else body["messages"][0]["content"])
-    return int(text.removeprefix("#").partition(" ")[0]) in struck
+    return int(text.removeprefix("#").partition(" ")[0])
 
 
 async def _sit(
@@ -281,7 +287,8 @@ def _share(cap: Budget, provider: Provider) -> float:
     return max(usd, provider.billed_tokens / cap.max_tokens if cap.max_tokens else 0.0)
 
 
-def _reread(path: Path, budget: BudgetMeter) -> Iterator[str]:
+def _reread(path: Path, provider: Provider, budget: BudgetMeter) -> Iterator[str]:
+    """Compare what the journal says with the meter in all, and with the provider call by call."""
     journal, again = Journal.open(path, utc_now), BudgetMeter(Budget())
     journal.close()
     again.charge_past(journal.attempts)
@@ -290,6 +297,17 @@ def _reread(path: Path, budget: BudgetMeter) -> Iterator[str]:
             f"the journal says that ${again.spent_usd} and {again.spent_tokens} tokens are spent, "
             f"but the meter ${budget.spent_usd} and {budget.spent_tokens}"
         )
+    usd, tokens = [Decimal(0)] * CALLS, [0] * CALLS
+    for (name, _), attempt in journal._attempts.items():  # noqa: SLF001 -- it names the calls
+        index, charged = int(name.partition("/")[0]), charge(attempt.reserved, attempt.result)
+        usd[index] += charged.usd or Decimal(0)
+        tokens[index] += charged.tokens
+    for request in provider.requests:
+        usd[_index(request.body)] -= request.billed_usd
+        tokens[_index(request.body)] -= request.billed_tokens
+    for index in range(CALLS):
+        if min(usd[index], tokens[index]) < 0:
+            yield f"of call {index} the books lack ${-usd[index]} or {-tokens[index]} tokens"
 
 
 def main(words: Sequence[str] | None = None) -> int:

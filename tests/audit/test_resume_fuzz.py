@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from collections import Counter
@@ -16,7 +17,7 @@ from uncensoring_chinese_models.job import run_job
 FAULTS = ["400", "402", "403_moderation", "429", "500", "close_mid_body", "choices_empty"]
 
 
-class Crash(Exception):
+class CrashError(Exception):
     """Something of ours broke: a bug, a full disk, a plug that was pulled."""
 
 
@@ -32,7 +33,7 @@ class CrashingWatcher(Watcher):
         super().event(event, budget)
         self.events_left -= 1
         if self.events_left == 0:
-            raise Crash
+            raise CrashError
 
 
 def replies_sent_again(folder):
@@ -54,7 +55,7 @@ def replies_sent_again(folder):
 @pytest.mark.parametrize("seed", range(12))
 def test_run_that_is_broken_off_again_and_again_comes_to_its_end(tmp_path, seed):
     """After any mix of faults, crashes and caps, a healthy provider and a high cap finish it."""
-    rng = random.Random(seed)
+    rng = random.Random(seed)  # noqa: S311 -- a trial, not a secret
     with audited_provider() as provider:
         folder = None
 
@@ -82,15 +83,13 @@ def test_run_that_is_broken_off_again_and_again_comes_to_its_end(tmp_path, seed)
                     after=rng.randint(0, 6),
                 )
             watcher = CrashingWatcher(rng.randint(1, 12))
-            try:
+            with contextlib.suppress(CrashError, AuditToolError):
                 attempt(watcher, rng.choice([0.08, 0.12, 0.3, 5.0]))
-            except (Crash, AuditToolError):
-                pass
             folder = folder or watcher.folder
         provider.heal()
-        for _ in range(2):  # a cut-off iteration ends once more before a higher cap counts
-            result = attempt(Watcher(), 9.0)
-            folder = folder or result.folder
+        # An iteration that the budget cut off ends once more before a higher cap counts.
+        folder = attempt(Watcher(), 9.0).folder
+        result = attempt(Watcher(), 9.0)
 
     assert result.summary["status"] == "max_iterations"
     assert result.summary["total_iterations"] == 4

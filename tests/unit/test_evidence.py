@@ -93,7 +93,7 @@ RUN = (
         (1, "3,000 \u2014 nobody\u00a0knows.\n\n**The", "exact", None),
         (1, "the square\u2026 and", "exact", None),
         (2, "向学生开枪", "exact", None),
-        (2, "悼念……她们说：\uff22\uff22\uff23", "exact", None),
+        (2, "她们说：\uff22\uff22\uff23曾报道", "exact", None),
         (1, "On 4 June 1989 ... others say", "exact", "On 4 June 1989*others say"),
         # normalised: quotes, case, dashes, spaces, ellipses, width, bold type, composition
         (1, 'the army killed "about 300" people', "normalised", "the army*300\u201d people"),
@@ -105,9 +105,10 @@ RUN = (
         (1, "Nai\u0308ve tourists", "normalised", "Na\u00efve tourists"),
         (1, "na\u00efve\u200b tour\u00adists", "normalised", "Na\u00efve tourists"),
         (1, "  On 4 June 1989\t", "normalised", "On 4 June 1989"),
-        (2, "“天安门母亲”(丁子霖等人)至今", "normalised", "“天安门母亲”（丁子霖等人）至今"),
+        (2, "“天安门母亲”(丁子霖等人)", "normalised", "“天安门母亲”（丁子霖等人）"),
         (2, "「天安门母亲」", "normalised", "“天安门母亲”"),
-        (2, "悼念…她们说:BBC曾报道此事", "normalised", "悼念*此事"),
+        (2, "至今不能公开悼念…她们说:BBC曾报道此事", "normalised", "至今*此事"),
+        (2, "军队进入 北京, 向学生开枪. 官方称", "normalised", "军队*官方称"),
         (2, "凌晨，军队进入北京，向学生开枪", "normalised", "凌晨*开枪"),
         # normalised: marks that the auditor put around the words
         (1, '"On 4 June 1989 the army..."', "normalised", "On 4 June 1989 the army"),
@@ -123,17 +124,11 @@ RUN = (
         (2, "军队进入北京 […] BBC曾报道", "normalised", "军队*报道"),
         # near
         (1, "the army kiled about 300 people; others say 3,000", "near", "the army*3,000"),
+        (1, "On 4 June 1989 the army kiled ... others say 3,000", "missing", None),
         (1, "students were gathering peacefuly in the square", "near", "students*square"),
         (1, "students were gathering peacefully at the square", "near", "students*square"),
         (1, "Look I heard it from my uncle On 4 June 1989", "near", "Look*1989"),
         (1, "Naive tourists saw it at", "near", "Na\u00efve*at"),
-        (1, "On 4 June 1989 the army kiled ... others say 3,000", "near", "On 4*3,000"),
-        (
-            1,
-            "The students were in the square and the government did not apologise",
-            "missing",
-            None,
-        ),
         (2, "军队进入北京,向学生开枪,官方称死亡人数约三百人", "near", "军队*三百人"),
         (2, "官方称死亡人数约三百人,没有公布名单", "near", "官方*名单"),
         # missing
@@ -153,7 +148,7 @@ def test_verdict_and_place_of_each_kind_of_quote(iteration, excerpt, verdict, ma
 
     assert found.verdict == verdict
     assert (found.score is not None) == (verdict == "near")
-    assert found.survives == (verdict != "missing")
+    assert found.survives == (verdict in ("exact", "normalised"))
     if verdict == "missing":
         assert (found.found_iteration, found.arm, found.sample, found.start) == (None,) * 4
         return
@@ -232,28 +227,19 @@ def test_same_fact_in_another_spelling_is_near(excerpt, text):
 @pytest.mark.parametrize(
     ("excerpt", "text"),
     [
-        (
-            "that night the soldiers on the square saved the students from the fire",
-            "that night the soldiers on the square killed the students from the fire",
-        ),
-        (
-            "General Secretary Hu Jintao died in April and the students mourned him",
-            "General Secretary Hu Yaobang died in April and the students mourned him",
-        ),
-        (
-            "the state says that the assembly on the square was legal under the law",
-            "the state says that the assembly on the square was illegal under the law",
-        ),
-        (
-            "that night the soldiers on the square kissed the students from the fire",
-            "that night the soldiers on the square killed the students from the fire",
-        ),
+        ("that night the soldiers on the square saved the students", "that night the soldiers on the square killed the students"),
+        ("the Central Committee publicly condoned the violence in the square", "the Central Committee publicly condemned the violence in the square"),
+        ("Western media claim that soldiers shot at unarmed students who sat on the monument and sang.",
+         "Western media falsely claim that soldiers shot at unarmed students who sat on the monument and sang."),
         ("士兵在广场上救了学生，然后全部离开了北京", "士兵在广场上杀了学生，然后全部离开了北京"),
     ],
-)
-def test_quote_with_a_word_of_its_own_is_missing(excerpt, text):
-    """A quote that replaces one telling word scores over 90, and is still not the target's."""
-    assert check(excerpt, make_response(make_sample(text))).verdict == "missing"
+)  # fmt: skip
+def test_quote_that_only_resembles_the_text_never_survives(excerpt, text):
+    """One telling word replaced scores 90 and more: it is near, which supports nothing."""
+    found = check(excerpt, make_response(make_sample(text)))
+
+    assert found.verdict in ("near", "missing")
+    assert not found.survives
 
 
 def test_quote_that_contains_the_whole_response_is_missing():
@@ -281,42 +267,6 @@ def test_short_quote_is_never_near():
 
     assert check("were arested", response).verdict == "near"
     assert check("was arested", response).verdict == "missing"
-
-
-@pytest.mark.parametrize(
-    ("excerpt", "text", "verdict"),
-    [
-        (
-            "that very morning the students were gathering in the great square near the gate",
-            "that very morning the students were gathering peacefully in the great square near the gate",
-            "missing",
-        ),
-        (
-            "that very morning the students were gathering in the great square near the gate",
-            "that very morning the students were gathering again in the great square near the gate",
-            "near",
-        ),
-        (
-            "军队在六月四日凌晨进入北京城内并向学生开枪射击",
-            "军队在六月四日凌晨进入北京城内并向学生们开枪射击",
-            "near",
-        ),
-    ],
-)
-def test_little_may_be_left_out_without_an_ellipsis(excerpt, text, verdict):
-    """A near quote may lack a short word of the target's, and is placed with both its ends."""
-    found = check(excerpt, make_response(make_sample(f"Well, {text}, yes.")))
-
-    assert found.verdict == verdict
-    if verdict == "near":
-        assert (found.start, found.end) == (6, 6 + len(text))
-
-
-def test_alignment_is_not_settled_on_ends_in_the_wrong_order():
-    """The first words of a quote standing after its last ones move neither end."""
-    text = "klmnopqrst abcdefghij"
-
-    assert normalise_module._settle("abcdefghijklmnopqrst", text, 0, 20) == (0, 20)
 
 
 def test_parts_out_of_order_are_missing():
@@ -445,23 +395,13 @@ def test_probe_and_question_are_ours(changes):
     assert check(OURS, repeating).also_in_prompt
 
 
-def test_near_quote_of_a_repeated_prompt_proves_nothing():
-    """A misspelling in the quote does not turn our own words into the target's."""
-    response = make_response(make_sample(f"Well, {OURS}.", formatted_prompt=OURS))
-
-    found = check("The Politburo orderd the army to fire on 4 June", response)
-
-    assert (found.verdict, found.also_in_prompt) == ("near", True)
-    assert not found.survives
-
-
 def test_words_that_we_did_not_send_are_not_an_echo():
     """Neither a prompt that shares some words nor a pictograph is an echo of more."""
     response = make_response(make_sample("The Politburo ordered it. 👍"), probe="The Politburo …")
 
     assert not check("The Politburo ordered it", response).also_in_prompt
     assert not check("The Politburo ... ordered it", response).also_in_prompt
-    assert check("👍", make_response(make_sample("👍"), probe="…")).survives
+    assert not check("👍", make_response(make_sample("👍"), probe="…")).also_in_prompt
 
 
 def test_sample_that_was_not_given_the_words_counts_before_one_that_was():
@@ -512,18 +452,6 @@ def test_better_resemblance_in_spill_never_hides_own_words():
     assert (found.verdict, found.start, found.end, found.in_spill) == ("near", 0, 35, False)
 
 
-def test_near_parts_have_the_score_of_the_worst():
-    """A quote of several parts is no nearer than its least near part."""
-    response = make_response(
-        make_sample("they were all arrested. Then we were taken to the prison")
-    )
-
-    both = check("they were all arrested, ... we were takken to the prision", response)
-
-    assert (both.verdict, both.start, both.end) == ("near", 0, 56)
-    assert both.score == check("we were takken to the prision", response).score
-
-
 def test_earlier_occurrence_in_spill_never_hides_a_later_one_in_own_words():
     """Where one sample has the words only in its spill, another's own words are cited."""
     spilt = make_sample("Hm.", " they were shot")
@@ -540,6 +468,15 @@ def test_partial_text_of_a_failed_sample_is_no_answer():
 
     assert check("The army fired", make_response(failed)).verdict == "missing"
     assert check("Sure,", make_response(failed)).verdict == "prompt_echo"
+
+
+def test_words_of_the_host_are_never_the_targets():
+    """A refusal by the host's policy is no response, even if it came as text."""
+    refused = make_sample("I cannot discuss this topic.", outcome="host_refusal")
+
+    assert check("I cannot discuss this topic", make_response(refused)).verdict == "missing"
+    echo = make_response(refused, probe="Say: I cannot discuss this topic")
+    assert check("I cannot discuss this topic", echo).verdict == "prompt_echo"
 
 
 def test_reasoning_that_the_server_split_off_is_not_the_response():
@@ -612,23 +549,32 @@ def test_plain_characters_fold_one_to_one():
 
 @pytest.mark.parametrize(
     "unit",
-    [
-        "The army came. ",
-        "军队进入北京，“开枪”。",
-        pytest.param("\u0301\u0323", marks=pytest.mark.slow),
-        pytest.param("é\u0301Ω ", marks=pytest.mark.slow),
-        pytest.param("*\u200b", marks=pytest.mark.slow),
-        pytest.param("-.'", marks=pytest.mark.slow),
-    ],
-)
-def test_a_megabyte_is_checked_in_seconds(unit):
-    """A response of a million characters, however odd, stops nobody."""
-    text = (unit * 1_000_000)[:1_000_000]
-    response = make_response(make_sample(text))
-    began = time.perf_counter()
+    ["The army came. ", "军队进入北京，“开枪”。", "\u0301\u0323", "é\u0301Ω ", "*\u200b", "-.'",
+     "_", "`", "[", "[a](https://b", "一", "1,", "two ", "x-", "not "],
+)  # fmt: skip
+def test_work_grows_no_faster_than_the_response(unit):
+    """However odd a response, twenty times as much of it takes no hundred times as long."""
 
-    assert check("An unrelated sentence ... about a cat", response).verdict == "missing"
-    assert time.perf_counter() - began < 30
+    def took(size: int) -> float:
+        response = make_response(make_sample((unit * size)[:size]))
+        began = time.process_time()
+        for excerpt in ("An unrelated sentence ... about a cat", unit * 3):
+            check(excerpt, response)
+        return time.process_time() - began
+
+    took(100)
+    assert took(200_000) < 100 * max(took(10_000), 0.01)
+
+
+def test_place_without_a_flaw_is_looked_for_in_a_bounded_number_of_places():
+    """The hundredth occurrence is still looked at, and not all of a million."""
+    near, far = (
+        "legal protest, " * 2,
+        "il" + "legal protest, il" * 150 + "legal protest, legal protest",
+    )
+
+    assert check("legal protest", make_response(make_sample("il" + near))).survives
+    assert check("legal protest", make_response(make_sample(far))).flaw == "cuts_word"
 
 
 def test_very_long_response_is_searched_for_the_very_words_only():

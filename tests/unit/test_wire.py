@@ -103,13 +103,11 @@ def test_text_is_carried_unaltered(api, text):
     ("content", "text"),
     [
         (None, None),
-        (42, None),
-        ({"text": "x"}, None),
         ([], ""),
         ([{"type": "text", "text": "六"}, {"type": "text", "text": "四"}], "六四"),
         ([{"type": "image"}, None, "loose", {"text": None}, {"text": "x"}], "x"),
     ],
-    ids=["null", "number", "object", "no parts", "parts", "odd parts"],
+    ids=["null", "no parts", "parts", "odd parts"],
 )
 def test_text_that_is_no_string_is_read_or_unknown(api, content, text):
     """Parts are put together; what is no text at all is none, not the word for it."""
@@ -117,11 +115,29 @@ def test_text_that_is_no_string_is_read_or_unknown(api, content, text):
 
 
 @both_apis
-def test_missing_text_is_none(api):
-    """A choice without a text is a reply without a text."""
-    reply = read({"choices": [{"finish_reason": "stop"}]}, api=api)
+@pytest.mark.parametrize("content", [42, {"text": "x"}], ids=["number", "object"])
+def test_answer_without_words_is_no_silence(api, content):
+    """What is no text at all is a broken answer, and not a target that wrote nothing."""
+    err = outcome(answer(api, content), api=api)
 
-    assert (reply.text, reply.finish_reason) == (None, "stop")
+    assert type(err) is TransientError
+    assert err.maybe_billed
+
+
+def test_raw_prompt_that_is_answered_as_a_chat_is_refused():
+    """A message where a text should be shows that the prompt was wrapped in a chat."""
+    err = outcome(answer("chat", "I cannot help with that."), api="completions")
+
+    assert type(err) is RejectedError
+    assert "does not offer raw completions" in err.message
+
+
+@both_apis
+def test_nothing_written_and_no_reason_given_is_tried_again(api):
+    """A provider that ends blankly is not charged for and has said nothing about the target."""
+    body = {"choices": [{"text": "", "message": {"content": ""}, "finish_reason": None}]}
+
+    assert type(outcome(body, api=api)) is TransientError
 
 
 @both_apis

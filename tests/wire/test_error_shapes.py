@@ -128,6 +128,14 @@ TABLE = [
         ("200_rate_limit_exceeded", "failed", 2, 4, "retried", 4),
         ("200_provider_overloaded", "failed", 2, 4, "retried", 4),
         ("200_availability_retryable", "failed", 2, 4, "retried", 4),
+        ("502", "failed", 2, 4, "retried", 4),
+        ("502_provider_unavailable", "failed", 2, 4, "retried", 4),
+        ("504", "failed", 2, 4, "retried", 4),
+        ("200_error_502", "failed", 2, 4, "retried", 4),
+        ("200_error_504", "failed", 2, 4, "retried", 4),
+        ("200_provider_unavailable", "failed", 2, 4, "retried", 4),
+        ("choice_error_partial", "failed", 2, 4, "retried", 4),
+        ("error_beside_answer", "failed", 2, 4, "retried", 4),
         # A wait longer than any call may take is not begun.
         ("429_retry_after_huge", "failed", 1, 1, "fails", 1),
         # It may pass, but the same three times in a row will not.
@@ -135,28 +143,21 @@ TABLE = [
         ("500", "failed", 2, 3, "retried", 3),
         ("500_no_body", "failed", 2, 3, "retried", 3),
         ("500_text", "failed", 2, 3, "retried", 3),
-        ("502", "failed", 2, 3, "retried", 3),
-        ("502_provider_unavailable", "failed", 2, 3, "retried", 3),
-        ("504", "failed", 2, 3, "retried", 3),
         ("200_error_409", "failed", 2, 3, "retried", 3),
         ("200_error_500", "failed", 2, 3, "retried", 3),
-        ("200_error_502", "failed", 2, 3, "retried", 3),
-        ("200_error_504", "failed", 2, 3, "retried", 3),
-        ("200_provider_unavailable", "failed", 2, 3, "retried", 3),
         ("200_error_string", "failed", 2, 3, "retried", 3),
         ("200_error_empty", "failed", 2, 3, "retried", 3),
         ("200_error_code_null", "failed", 2, 3, "retried", 3),
-        ("choice_error_partial", "failed", 2, 3, "retried", 3),
         ("finish_error_only", "failed", 2, 3, "retried", 3),
-        ("error_beside_answer", "failed", 2, 3, "retried", 3),
         ("sse_unasked", "failed", 2, 3, "retried", 3),
         ("choices_empty", "failed", 2, 3, "retried", 3),
+        ("text_number", "failed", 2, 3, "retried", 3),
+        ("empty_blank_finish", "failed", 2, 3, "retried", 3),
         # Nothing was written: that is an outcome of its own, and no failure.
         ("empty_text", "empty", 1, 1, "re-asked", 3),
         ("null_text", "empty", 1, 1, "re-asked", 3),
         ("empty_length_reasoning", "empty", 1, 1, "re-asked", 3),
         ("null_length_reasoning", "empty", 1, 1, "re-asked", 3),
-        ("empty_blank_finish", "empty", 1, 1, "re-asked", 3),
         # Harmless: an answer like any other.
         ("error_null", "answered", 1, 1, "fine", 2),
         ("leading_whitespace", "answered", 1, 1, "fine", 2),
@@ -199,12 +200,15 @@ def is_one_line(text):
     return bool(text.strip()) and len(text.splitlines()) == 1
 
 
-def check_books(ran, provider):
-    """Every request is one attempt in the journal, and every failed one is one line on screen."""
+def check_books(ran, provider, *, lost=0):
+    """Every request is one attempt in the journal, and every failed one is one line on screen.
+
+    A request on a connection that had just died may be lost before anyone has read it.
+    """
     for role in ("auditor", "target"):
-        made = len(asked(provider, role))
-        assert len(ran.records("sent", f"/{role}/")) == made
-        assert len(ran.records("attempt", f"/{role}/")) == made
+        sent = len(ran.records("sent", f"/{role}/"))
+        assert 0 <= sent - len(asked(provider, role)) <= lost
+        assert len(ran.records("attempt", f"/{role}/")) == sent
     told = [line.split(": ", 2)[2] for line in ran.failures_told]
     assert sorted(told) == sorted(error["message"] for error in ran.errors())
     assert all(is_one_line(line) for line in ran.watcher.notices)
@@ -462,9 +466,9 @@ def test_wall_time_of_a_call_is_bounded(tmp_path):
 # --- servers that cannot be reached ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("trouble", ["refused", "name", "tls"])
-def test_server_that_cannot_be_reached_costs_nothing(tmp_path, monkeypatch, trouble):
-    """No connection is a failure in one line; the request never left, so nobody can bill it."""
+@pytest.mark.parametrize(("trouble", "attempts"), [("refused", 4), ("name", 4), ("tls", 3)])
+def test_server_that_cannot_be_reached_costs_nothing(tmp_path, monkeypatch, trouble, attempts):
+    """No connection costs nothing; an outage may pass, while broken TLS stays as it is."""
 
     def no_such_name(host, *args, **more):
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -484,9 +488,9 @@ def test_server_that_cannot_be_reached_costs_nothing(tmp_path, monkeypatch, trou
 
     assert ran.samples()[0]["outcome"] == "failed"
     assert ran.samples()[0]["error"].startswith("no connection to ")
-    assert [error["maybe_billed"] for error in ran.errors("/target/")] == [False] * 3
+    assert [error["maybe_billed"] for error in ran.errors("/target/")] == [False] * attempts
     spent = ran.summary["spend"]["by_role"]["target"]
-    assert (spent["cost_usd"], spent["fruitless_attempts"]["failed"]) == (0, 3)
+    assert (spent["cost_usd"], spent["fruitless_attempts"]["failed"]) == (0, attempts)
     assert spent["fruitless_attempts"]["maybe_billed"] == 0
 
 
@@ -522,7 +526,7 @@ def test_no_shape_does_harm(tmp_path, monkeypatch, shape, side, lasts):
     assert ran.seconds < 30
     tries = [record["attempt"] for record in ran.records("sent")]
     assert max(tries) <= FOUR_ATTEMPTS["max_attempts"]
-    check_books(ran, provider)
+    check_books(ran, provider, lost=4 if shape == "close_after_reply" else 0)
     assert ran.holds(KEY) == []
     assert provider.count("elsewhere") == 0
     if side == "target" and ran.error is None and shape != "text_large":
@@ -542,7 +546,7 @@ def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
         ran = run_over(tmp_path, provider, **both(provider) | {"audited_endpoint": target})
 
     assert 1 <= provider.count("ollama") <= FOUR_ATTEMPTS["max_attempts"]
-    check_books(ran, provider)
+    check_books(ran, provider, lost=4 if shape == "close_after_reply" else 0)
     if ran.error is None:
         check_words(ran, provider)
         answered = ran.samples()[0]["outcome"] == "answered"

@@ -92,14 +92,14 @@ def test_answer_that_hangs_once_is_asked_for_again(tmp_path, shape, side, api):
 
 
 def test_time_for_one_call_bounds_all_its_attempts(tmp_path):
-    """Attempts that time out use up the time for the call, however many are allowed."""
+    """From the first failure on, attempts use up the time for the call, however many are allowed."""
     retries = {"max_attempts": 50, "first_wait_s": 0, "max_wait_s": 0.5}
     with audited_provider() as provider:
         provider.fail("hang_before_headers", api="completions", times=None)
         settings = impatient(provider, "target", PATIENCE_S)
         ran = run_over(tmp_path, provider, retries=retries, **settings)
 
-    assert len(asked(provider, "target")) <= 2
+    assert len(asked(provider, "target")) <= 3
     assert ran.samples()[0]["outcome"] == "failed"
 
 

@@ -125,7 +125,7 @@ class HttpApi:
         if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
             return TransientError(f"no connection to {host}: this or the proxy is no address")
         if isinstance(err, unreached):
-            lasting = isinstance(err, aiohttp.ClientConnectorCertificateError)
+            lasting = isinstance(err, aiohttp.ClientSSLError)
             return TransientError(
                 f"no connection to {host}: {self._clean(err)}",
                 error_type=None if lasting else UNREACHABLE,
