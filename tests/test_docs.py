@@ -118,3 +118,11 @@ def test_tracked_files_name_no_place_on_a_machine():
     )
     ours = [line for line in found.stdout.splitlines() if "tests/test_" not in line]
     assert ours == []
+
+
+def test_architecture_page_names_every_module():
+    """A module that the layers do not show is not in its place."""
+    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    package = ROOT / "src/uncensoring_chinese_models"
+    modules = {path.stem for path in package.glob("*.py")} | {"clients"}
+    assert {name for name in modules if name not in text} == {"__init__"}

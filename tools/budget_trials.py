@@ -306,7 +306,7 @@ def _reread(path: Path, provider: Provider, budget: BudgetMeter) -> Iterator[str
         usd[_index(request.body)] -= request.billed_usd
         tokens[_index(request.body)] -= request.billed_tokens
     for index in range(CALLS):
-        if min(usd[index], tokens[index]) < 0:
+        if usd[index] < 0 or tokens[index] < 0:
             yield f"of call {index} the books lack ${-usd[index]} or {-tokens[index]} tokens"
 
 

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from uncensoring_chinese_models import config
@@ -31,7 +32,7 @@ Keys are never part of a config: a config is copied into the run directory.
 `OPENROUTER_API_KEY` is read from the environment or from a `.env` file here or above, and goes to
 OpenRouter's own address alone. Another server gets a key only if `api_key_env` names its variable.
 """
-GROUPS = [
+GROUPS: list[tuple[str, type[BaseModel]]] = [
     ("Top level", config.AuditConfig),
     ("`sampling`", config.Sampling),
     ("`auditor_sampling`", config.AuditorSampling),

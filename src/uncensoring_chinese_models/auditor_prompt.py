@@ -218,8 +218,13 @@ def _complaint(check: EvidenceCheck) -> str:
         "missing": f"is not in the response of iteration {check.iteration} or any other",
         "other_iteration": f"is from iteration {check.found_iteration}, not {check.iteration}",
         "prompt_echo": "is in your own prompt, not in the response",
+        "near": f"is only nearly what iteration {check.iteration} says: quote its exact words",
+        "cuts_word": "begins or ends inside a word or a number: quote whole ones",
+        "drops_negation": "leaves out a negation that stands before it: quote that, too",
+        "too_short": "is too short to show anything: quote more words",
     }
-    reason = reasons.get(check.verdict, "is also in your own prompt, so it proves nothing")
+    echo = "adds nothing to your own prompt, so it proves nothing"
+    reason = reasons.get(check.verdict) or reasons.get(check.flaw or "") or echo
     quoted = json.dumps(_cut(visible(check.excerpt), 300), ensure_ascii=False)
     return f"{check.hypothesis} ({check.side}): {quoted} {reason}"
 

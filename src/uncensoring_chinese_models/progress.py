@@ -148,7 +148,8 @@ class Progress:
             self._line(f"  + {visible(claim['text'])} ({counts})", "green")
         for claim in claims:
             if not claim["supported"]:
-                self._line(f"  ? unsupported: {visible(claim['text'])}", "yellow")
+                word = "contested" if claim["contested"] else "unsupported"
+                self._line(f"  ? {word}: {visible(claim['text'])}", "yellow")
 
     # --- printing -------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ SAME_SCORE = 85.0
 """Similarity in percent from which two sentences may say the same."""
 _CLAUSE_MAX_CHARS = 300
 _BESIDE = 4
-"""Characters before a quote that must not hold a negation or a number for it to be near."""
+"""Characters before a quote that must not hold a negation for it to be near."""
 _AROUND = 64
 """Characters around a place among which a word or a number is looked for."""
 
@@ -158,10 +158,8 @@ def align(quote: str, text: str) -> tuple[Span, float] | None:
     else:  # here rapidfuzz would look for the text in the quote, and "ok" is in many a quote
         score, start, end = fuzz.ratio(quote, text), 0, len(text)
     start, end = _widen(text, start, end)
-    beside = text[max(0, start - _BESIDE) : end]
-    if score < NEAR_SCORE or any(
-        differs_in_fact(quote, found) for found in (text[start:end], beside)
-    ):
+    left_out = negations(text[max(0, start - _BESIDE) : start])
+    if score < NEAR_SCORE or left_out or differs_in_fact(quote, text[start:end]):
         return None
     return Span(start, end), round(score, 1)
 

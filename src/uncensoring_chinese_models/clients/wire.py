@@ -8,12 +8,11 @@ classification here. This module is pure: bytes and headers in, a `Reply` or a `
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.clients import loose
 from uncensoring_chinese_models.domain import Reply, Usage
 from uncensoring_chinese_models.errors import (
     ClientError,
@@ -115,7 +114,7 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
         raise _error(trouble, data, api)
     if data is None:
         raise TransientError(
-            f"the server sent something that is not JSON ({_excerpt(raw.body)})",
+            f"the server sent something that is not JSON ({loose.excerpt(raw.body)})",
             status=raw.status,
             maybe_billed=raw.status < 300,
         )
@@ -145,24 +144,24 @@ def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | No
             "the server answered without any choice", status=raw.status, maybe_billed=True
         )
     choice = choice or {}
-    message = _mapping(choice.get("message")) if api == "chat" else choice
+    message = loose.mapping(choice.get("message")) if api == "chat" else choice
     text = message.get("content" if api == "chat" else "text")
     if host_refusal is None:
         _refuse_no_answer(choice, text, api, raw)
     if isinstance(text, list):  # some servers send content as parts
-        text = "".join(str(_mapping(part).get("text") or "") for part in text)
+        text = "".join(str(loose.mapping(part).get("text") or "") for part in text)
     refused = message.get("refusal")
     if not text and isinstance(refused, str) and refused:
         host_refusal = host_refusal or refused
     return Reply(
         text=text if isinstance(text, str) else None,
-        finish_reason=_text(choice.get("finish_reason")),
-        native_finish_reason=_text(choice.get("native_finish_reason")),
+        finish_reason=loose.text(choice.get("finish_reason")),
+        native_finish_reason=loose.text(choice.get("native_finish_reason")),
         host_refusal=host_refusal,
-        reasoning=_text(message.get("reasoning") or message.get("reasoning_content")),
-        provider=_text(data.get("provider")),
-        served_model=_text(data.get("model")),
-        generation_id=_text(data.get("id")) or raw.headers.get("X-Generation-Id"),
+        reasoning=loose.text(message.get("reasoning") or message.get("reasoning_content")),
+        provider=loose.text(data.get("provider")),
+        served_model=loose.text(data.get("model")),
+        generation_id=loose.text(data.get("id")) or raw.headers.get("X-Generation-Id"),
         usage=_usage(data),
         cost_usd=_cost(data),
     )
@@ -185,23 +184,27 @@ def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) ->
 
 def _first_choice(data: Json) -> Json | None:
     choices = data.get("choices")
-    return choices[0] if isinstance(choices, list) and choices and _mapping(choices[0]) else None
+    return (
+        choices[0] if isinstance(choices, list) and choices and loose.mapping(choices[0]) else None
+    )
 
 
 def _usage(data: Json) -> Usage:
-    usage = _mapping(data.get("usage"))
+    usage = loose.mapping(data.get("usage"))
     return Usage(
-        prompt_tokens=_count(usage.get("prompt_tokens")),
-        completion_tokens=_count(usage.get("completion_tokens")),
-        reasoning_tokens=_count(
-            _mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")
+        prompt_tokens=loose.count(usage.get("prompt_tokens")),
+        completion_tokens=loose.count(usage.get("completion_tokens")),
+        reasoning_tokens=loose.count(
+            loose.mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")
         ),
-        cached_tokens=_count(_mapping(usage.get("prompt_tokens_details")).get("cached_tokens")),
+        cached_tokens=loose.count(
+            loose.mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+        ),
     )
 
 
 def _cost(data: Json) -> Decimal | None:
-    cost = _mapping(data.get("usage")).get("cost")
+    cost = loose.mapping(data.get("usage")).get("cost")
     if isinstance(cost, bool) or not isinstance(cost, int | float | str):
         return None
     try:
@@ -230,31 +233,38 @@ def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Troubl
 
 
 def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
-    metadata, availability = _mapping(error.get("metadata")), _mapping(error.get("availability"))
+    metadata, availability = (
+        loose.mapping(error.get("metadata")),
+        loose.mapping(error.get("availability")),
+    )
     # OpenRouter says error_type; the OpenAI dialect says type, or a word where the code stands.
     places = [error.get("error_type"), metadata.get("error_type")]
     places += [error.get("code"), error.get("type")]
-    words = [word for word in places if isinstance(word, str) and word and not _status(word)]
-    error_type = _one_line(words[0])[:100] if words else None
+    words = [word for word in places if isinstance(word, str) and word and not loose.status(word)]
+    error_type = loose.one_line(words[0])[:100] if words else None
     told: list[int | None] = [GRAVER.get(word) for word in words]
-    told += [_status(error.get("code")), _status(error.get("http_status")), _status(raw.status)]
+    told += [
+        loose.status(error.get("code")),
+        loose.status(error.get("http_status")),
+        loose.status(raw.status),
+    ]
     told += [STATUS_OF.get(word) for word in words]
     status = next((code for code in told if code), None)
     moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
-    retry_after = _seconds(raw.headers.get("Retry-After"), now)
+    retry_after = loose.seconds(raw.headers.get("Retry-After"), now)
     if retry_after is None:
-        retry_after = _seconds(availability.get("retry_after"), now)
+        retry_after = loose.seconds(availability.get("retry_after"), now)
     if retry_after is None:
-        retry_after = _seconds(metadata.get("retry_after"), now)
-    message = _one_line(_text(error.get("message")) or "")
-    message = message or f"HTTP {raw.status} ({_excerpt(raw.body)})"
+        retry_after = loose.seconds(metadata.get("retry_after"), now)
+    message = loose.one_line(loose.text(error.get("message")) or "")
+    message = message or f"HTTP {raw.status} ({loose.excerpt(raw.body)})"
     if moderated and metadata.get("reasons"):
         message += f" (reasons: {metadata['reasons']})"
     retryable = availability.get("retryable")
     return _Trouble(
         status=status,
         error_type=error_type,
-        message=_one_line(message)[:1000],
+        message=loose.one_line(message)[:1000],
         retryable=retryable if isinstance(retryable, bool) else None,
         retry_after_s=retry_after,
         is_policy=moderated or not POLICY_TYPES.isdisjoint(words),
@@ -271,8 +281,8 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
     elif status == 404 and api == "completions":
         message += " -- the server may not offer raw completions for this model"
     choice = _first_choice(data or {}) or {}
-    source = _mapping(choice.get("message")) if api == "chat" else choice
-    partial_text = _text(source.get("content" if api == "chat" else "text"))
+    source = loose.mapping(choice.get("message")) if api == "chat" else choice
+    partial_text = loose.text(source.get("content" if api == "chat" else "text"))
     tokens, cost_usd = _usage(data or {}).total, _cost(data or {})
     worked = partial_text or tokens or status in _TIMEOUTS
     return kind(
@@ -298,55 +308,3 @@ def _kind(trouble: _Trouble) -> type[ClientError]:
         return TransientError if trouble.retryable else RejectedError
     waits = status in PASSING_STATUSES or not 300 <= status < 500
     return TransientError if waits else RejectedError
-
-
-# --- reading loose values -----------------------------------------------------------------------
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
-
-
-def _count(value: object) -> int | None:
-    """Read a token count; what is no whole number of tokens is unknown, not zero."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        return None
-    return value if value >= 0 else None
-
-
-def _status(code: object) -> int | None:
-    """Read an error code such as 429 or "429"; words such as "invalid_request" are no status."""
-    try:
-        number = int(str(code))
-    except ValueError:
-        return None
-    return number if 300 <= number <= 599 else None
-
-
-def _seconds(value: Any, now: datetime) -> float | None:
-    """Read Retry-After: seconds, or an HTTP date; a time that has passed is no wait."""
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError, OverflowError):
-        try:
-            seconds = (parsedate_to_datetime(str(value)) - now).total_seconds()
-        except (TypeError, ValueError, OverflowError):
-            return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _excerpt(body: bytes) -> str:
-    text = _one_line(body[:200].decode("utf-8", "replace"))
-    return f"it begins {text[:80]!r}" if text else "an empty body"
