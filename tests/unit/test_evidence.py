@@ -331,7 +331,7 @@ def test_short_quote_is_never_near():
         ("1989年学生走上街头", "年学生走上街头", None),
         ("没有人知道，学生走上街头。不过", "学生走上街头", None),
         # another place without a flaw counts
-        ("It was illegal protest, not a legal protest", "legal protest", "drops_negation"),
+        ("It was illegal protest, not a legal protest", "legal protest", "cuts_word"),
         ("It was illegal protest, or a legal protest", "legal protest", None),
         ("no civilian was killed; one civilian was killed", "civilian was killed", None),
         ("illegal act. The army came. legal act", "The army ... legal act", None),
@@ -843,7 +843,7 @@ def test_claim_is_linked_and_supported_only_by_true_excerpts(
 ):
     """A claim counts as supported only through a hypothesis of its kind with a true excerpt."""
     contested = counts[1] > 0 and not supported
-    expected = Claim(text, kind, ids, linked_by, supported, *counts, contested)
+    expected = Claim(text, kind, ids, linked_by, supported, *counts, contested=contested)
 
     assert _claim(text, kind) == expected
 
@@ -934,7 +934,8 @@ def test_cut_excerpt_survives_if_and_only_if_it_is_whole(words, start, size):
     text = " ".join(words)
     excerpt = text[start : start + size]
     assume(re.search(r"\w", excerpt))
-    units = [m.span() for m in re.finditer(r"\d[\d,]*\d\w*|[\w']+", text)]
+    unit = r"\d[\d,]*\d\w*(?: \d[\d,]*\d\w*)*|[\w']+"  # numbers side by side are one
+    units = [m.span() for m in re.finditer(unit, text)]
 
     def is_whole(at: int) -> bool:
         first = at + len(excerpt) - len(excerpt.lstrip(" ,.\n"))
@@ -945,7 +946,7 @@ def test_cut_excerpt_survives_if_and_only_if_it_is_whole(words, start, size):
         return not (inside or re.search(r"\bno\b|n't", clause) or following)
 
     places = [m.start() for m in re.finditer(f"(?={re.escape(excerpt)})", text)]
-    counted = len(re.findall(r"\d[\d,]*\d\w*|[\w']+", excerpt))
+    counted = len(re.findall(unit, excerpt))
 
     found = check(excerpt, make_response(make_sample(text), probe="Go on"))
 

@@ -723,6 +723,21 @@ def test_decision_to_go_on_stands_even_if_it_is_not_lasting(path, journal):
     assert opened(path).decide("go/2", lambda: False, lasting=False) is True
 
 
+def test_run_that_goes_on_decides_again_what_the_budget_forbade(path):
+    """Iterations that were begun stay begun; refusals and cuts that the budget forced do not."""
+    journal = opened(path)
+    journal.begin({})
+    for name, value in {"go/1": True, "go/2": False, "closing/2": 400}.items():
+        journal.decide(name, lambda value=value: value)
+    journal.finish("budget")
+
+    journal.resume("2", reopen=True)
+
+    for reader in both(path, journal):
+        decided = [reader.has_decided(name) for name in ("go/1", "go/2", "closing/2")]
+        assert decided == [True, False, False]
+
+
 # --- durability ---------------------------------------------------------------------------------
 
 

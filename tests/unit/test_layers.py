@@ -236,6 +236,23 @@ async def test_failure_that_nobody_waits_for_is_recorded_in_silence(path, journa
     assert complaints == []
 
 
+async def test_abandoned_call_stays_in_the_books(path, journal, in_flight):
+    """A call that a second Ctrl-C abandons is no answer, and counts as lost in flight."""
+    inner = Waiting()
+    waiter = asyncio.create_task(journaled(inner, journal, in_flight).complete(make_call()))
+    await inner.entered.wait()
+
+    for task in list(in_flight._tasks):
+        task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiter
+    await in_flight.drain()
+
+    again = opened(path)
+    assert again.answer(make_call()) is None
+    assert [attempt.result for attempt in again.attempts] == [None]
+
+
 async def test_draining_starts_nothing_new(journal, in_flight):
     """Calls that still wait for a slot when the run stops are not sent any more."""
     inner = Waiting()
