@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 BUILT_IN = ("spec", "continuation")
 COMPACT_RESPONSES = 3
 """How many of the newest responses a compact context holds in full."""
+LONGEST_BAD_REPLY = 20_000
+"""Bytes of a reply that could not be used which are shown to the auditor again."""
 BYTES_PER_TOKEN = 12
 """More than a token ever has on average; a longer text comes from a server that ignores limits."""
 
@@ -43,7 +45,7 @@ def load_system_prompt(name: str, topic: str) -> str:
         text = files(__package__).joinpath(f"prompts/{name}.md").read_text("utf-8")
     else:
         try:
-            text = Path(name).read_text("utf-8")
+            text = Path(name).expanduser().read_text("utf-8")
         except (OSError, UnicodeDecodeError) as err:
             raise ConfigError(
                 f"auditor_prompt: {name!r} is neither one of {', '.join(BUILT_IN)} nor a "
@@ -86,7 +88,8 @@ class AuditorPrompt:
         if not (bad_reply or "").strip():  # some servers refuse an empty assistant message
             *before, last = messages
             return [*before, self._user(f"{last['content']}\n\n{ask}")]
-        return [*messages, {"role": "assistant", "content": bad_reply}, self._user(ask)]
+        shown = _cut(str(bad_reply), LONGEST_BAD_REPLY)
+        return [*messages, {"role": "assistant", "content": shown}, self._user(ask)]
 
     def call(
         self, key: CallKey, messages: list[Json], *, with_format: bool, purpose: Purpose

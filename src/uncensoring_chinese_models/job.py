@@ -194,7 +194,7 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
     config = loaded.settings
     if resume is None:
         name = run_name(config.audited_model, config.topic, utc_now())
-        store = RunStore.create(Path(config.output_dir), name, loaded.file_bytes)
+        store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
     with store.lock():

@@ -74,7 +74,7 @@ _SMALL = re.compile("an?|the|of|in|on|at|and|that|is|are|was|were|[的了地得�
 _SENTENCE_END = re.compile(rf"[!?]|\.(?!{_LETTER}|\d)")
 # Of unaltered text. A point may belong to a number, an initial or a title.
 _CLAUSE_END = re.compile(
-    r"[!?;:！？；：，。、…\u2013-\u2015]|\n(?!\s*[a-z])|,(?!\d)|--|(?<!\w)-|-(?!\w)"
+    r"[!?;:！？；：，。、…\u2013-\u2015]|\n\s*\n|\n(?!\s*[a-z])|,(?!\d)|--|(?<!\w)-|-(?!\w)"
     r"|(?<!\b\w)(?<!\b[DM]r)(?<!\bMrs)(?<!\bGen)(?<!\bCol)(?<!\bProf)\.(?!\d)"
 )
 _WORDS = re.compile(r"\w(?:.*\w)?", re.DOTALL)

@@ -200,7 +200,7 @@ def test_provider_error_is_one_sentence_with_a_way_on(tmp_path):
     assert done.returncode == 3
     lines = done.stderr.rstrip().splitlines()
     assert lines[-1].startswith("error: 402")
-    assert "out of credit" in lines[-1]
+    assert "add credit" in lines[-1]
     folder = f"runs/{only_run(tmp_path).name}"
     assert f"ucm audit {folder}/config.yaml --resume {folder}" in done.stderr
     assert not (only_run(tmp_path) / "summary.json").exists()

@@ -55,7 +55,7 @@ _MOST_USD = Decimal(10**9)
 
 _ADVICE = {
     401: "the key was not accepted: check the key variable in .env",
-    402: "the account is out of credit: add credit",
+    402: "the account or the key's own limit is spent: add credit or raise it",
     403: "the account may not do this: check the key's permissions and guardrails",
 }
 
@@ -258,6 +258,8 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         retry_after = loose.seconds(metadata.get("retry_after"), now)
     message = loose.one_line(loose.text(error.get("message")) or "")
     message = message or f"HTTP {raw.status} ({loose.excerpt(raw.body)})"
+    if 300 <= raw.status < 400 and raw.headers.get("Location"):
+        message = f"redirected to {raw.headers['Location']}, which is not followed: check base_url"
     if moderated and metadata.get("reasons"):
         message += f" (reasons: {metadata['reasons']})"
     retryable = availability.get("retryable")
