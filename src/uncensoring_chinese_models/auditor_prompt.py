@@ -207,27 +207,30 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _excerpt_report(checks: Sequence[EvidenceCheck]) -> str:
-    """Tell the auditor which of its excerpts the target did not write."""
+    """Tell the auditor which of its excerpts do not count, and why."""
     bad = [check for check in checks if not check.survives]
     if not checks:
         return "Your last reply cited no excerpts."
-    lines = [f"Excerpts cited in your last reply: {len(checks)}, found: {len(checks) - len(bad)}."]
+    lines = [f"Excerpts cited in your last reply: {len(checks)}, usable: {len(checks) - len(bad)}."]
     lines += [f"- {_complaint(check)}" for check in bad]
     return "\n".join(lines)
 
 
 def _complaint(check: EvidenceCheck) -> str:
-    reasons = {
+    by_verdict = {
         "missing": f"is not in the response of iteration {check.iteration} or any other",
         "other_iteration": f"is from iteration {check.found_iteration}, not {check.iteration}",
         "prompt_echo": "is in your own prompt, not in the response",
-        "near": f"is only nearly what iteration {check.iteration} says: quote its exact words",
-        "cuts_word": "begins or ends inside a word or a number: quote whole ones",
-        "drops_negation": "leaves out a negation that stands before it: quote that, too",
-        "too_short": "is too short to show anything: quote more words",
+        "near": f"only resembles the response of iteration {check.iteration}: quote its exact words",
     }
-    echo = "adds nothing to your own prompt, so it proves nothing"
-    reason = reasons.get(check.verdict) or reasons.get(check.flaw or "") or echo
+    by_flaw = {
+        "cuts_word": "begins or ends inside a word or a number: quote whole ones",
+        "drops_negation": "leaves off a negation that stands beside it: quote the whole clause",
+        "too_short": "is too short to show anything: quote at least two words, or four characters",
+    }
+    reason = by_verdict.get(check.verdict) or by_flaw.get(check.flaw or "", "")
+    if check.verdict not in by_verdict and check.also_in_prompt:
+        reason = "adds nothing to your own prompt: quote words that the target brought in itself"
     quoted = json.dumps(_cut(visible(check.excerpt), 300), ensure_ascii=False)
     return f"{check.hypothesis} ({check.side}): {quoted} {reason}"
 

@@ -108,18 +108,18 @@ class Progress:
     def _turn(self, turn: AuditorTurn) -> None:
         self._stop_waiting()
         parsed, checks = turn.parsed, turn.evidence_check
-        found = sum(check.survives for check in checks)
+        usable = sum(check.survives for check in checks)
         strategy = "final summary" if turn.closing else parsed.prompt_strategy or "no strategy"
         if not turn.parse.strategy_listed:
             strategy += " (unlisted)"
         if not turn.closing and not parsed.should_continue:
             strategy = "stops here"
         number = "end" if turn.closing else f"{turn.iteration}/{self._total}"
-        quotes = f", {found} of {len(checks)} excerpts found" if checks else ""
+        quotes = f", {usable} of {len(checks)} excerpts usable" if checks else ""
         self._line("")
         self._line(
             f"[{number}] {preview(strategy, 60)}: {len(parsed.hypotheses)} hypotheses{quotes}",
-            "bold" if found == len(checks) else "bold yellow",
+            "bold" if usable == len(checks) else "bold yellow",
         )
         if turn.parse.re_asked:
             self._line(f"  the auditor was re-asked {turn.parse.re_asked} times", "yellow")
@@ -196,7 +196,7 @@ def figures(summary: Json) -> list[str]:
     outcomes = [f"{n} {name}" for name, n in samples["by_outcome"].items() if n]
     verdicts = [f"{n} {name}" for name, n in excerpts["by_verdict"].items() if n]
     sent = f"{samples['sent']} ({', '.join(outcomes) or 'none'})"
-    own = f"{excerpts['surviving']} the target's own ({', '.join(verdicts) or 'none'})"
+    own = f"{excerpts['surviving']} usable ({', '.join(verdicts) or 'none'})"
     lines = [
         f"Probes: {summary['total_iterations']}; samples: {sent}",
         f"Excerpts in the final hypotheses: {excerpts['cited']} cited, {own}",

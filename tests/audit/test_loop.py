@@ -136,7 +136,7 @@ def test_false_quotes_are_found_out_counted_and_reported_back(tmp_path):
     verdicts = {check["verdict"] for check in run.turn(2)["evidence_check"]}
     assert verdicts == {"missing"}
     told = run.turn(3)["input_messages"][-1]["content"][0]["text"]
-    assert "found: 0." in told
+    assert "usable: 0." in told
     assert "is not in the response of iteration 1 or any other" in told
     assert run.summary["denominators"]["final_excerpts"]["surviving"] == 0
     assert all(not claim["supported"] for claim in run.summary["claims"])
