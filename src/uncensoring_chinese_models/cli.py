@@ -103,6 +103,9 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
         print("This run had finished before; nothing was sent.", file=sys.stderr)
     path = shlex.quote(str(result.folder / "summary.json"))
     following = _resume_command(result.folder) if code else f"less {path}"
+    if result.summary["status"] == "budget":
+        caps = [f"budget.{name}=HIGHER" for name, cap in loaded.settings.budget if cap is not None]
+        following = " ".join([following, *caps])
     progress.finished(result.folder, result.summary, following)
     if as_json:
         _print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})

@@ -202,8 +202,9 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
         try:
             if journal.header:
                 _refuse_other_config(config, journal, store)
-                status = (journal.footer or {}).get("status", "completed")
-                reopen = store.is_finished or status not in ENDED_FOR_GOOD
+                # A run without a footer was interrupted: it goes on as if nothing had happened.
+                ended = None if journal.footer is None else journal.footer["status"]
+                reopen = store.is_finished or ended not in (None, *ENDED_FOR_GOOD)
                 journal.resume(__version__, reopen=reopen)
                 store.begin_again()
             else:

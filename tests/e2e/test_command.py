@@ -220,6 +220,7 @@ def test_budget_has_its_own_exit_code(tmp_path):
         done = run_ucm(tmp_path, "audit", "config.yaml")
 
     assert done.returncode == 5
+    assert done.stdout.rstrip().endswith("budget.max_usd=HIGHER")
     assert read(only_run(tmp_path) / "summary.json")["final_summary"] is not None
 
 
