@@ -87,18 +87,22 @@ def command(*words: object) -> list[str]:
     return [sys.executable, "-m", "uncensoring_chinese_models", *map(str, words)]
 
 
-def run_ucm(cwd: Path, *words: object, **options: Any) -> subprocess.CompletedProcess[str]:
-    """Run the real command to its end."""
+def run_python(cwd: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run this Python to its end, without keys and proxies; keywords join the environment."""
     return subprocess.run(
-        command(*words),
+        [sys.executable, *map(str, words)],
         cwd=cwd,
-        env=clean_environment(),
+        env=clean_environment() | environment,
         capture_output=True,
         text=True,
         timeout=100,
         check=False,
-        **options,
     )
+
+
+def run_ucm(cwd: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the real command to its end; keywords join the environment."""
+    return run_python(cwd, "-m", "uncensoring_chinese_models", *words, **environment)
 
 
 def only_run(cwd: Path) -> Path:

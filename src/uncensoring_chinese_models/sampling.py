@@ -6,7 +6,7 @@ what comes back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.chat_templates import (
@@ -169,35 +169,28 @@ class Sampler:
 
 def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
     """Return the stored form of one answered or failed request."""
-    if not isinstance(result, Reply):
-        return Sample(
-            arm=planned.arm,
-            index=planned.index,
-            formatted_prompt=planned.formatted_prompt,
-            messages=planned.messages,
-            prefill=planned.prefill,
-            text=None,
-            own_words="",
-            spill="",
-            outcome="failed",
-            timestamp=result.finished_at,
-            role_tokens_in_prompt=planned.role_tokens,
-            error=result.message,
-            partial_text=result.partial_text,
-        )
-    own_words, spill = split_turn(result.text or "", planned.turn_ends)
-    return Sample(
+    sample = Sample(
         arm=planned.arm,
         index=planned.index,
         formatted_prompt=planned.formatted_prompt,
         messages=planned.messages,
         prefill=planned.prefill,
+        text=None,
+        own_words="",
+        spill="",
+        outcome="failed",
+        timestamp=result.finished_at,
+        role_tokens_in_prompt=planned.role_tokens,
+    )
+    if not isinstance(result, Reply):
+        return replace(sample, error=result.message, partial_text=result.partial_text)
+    own_words, spill = split_turn(result.text or "", planned.turn_ends)
+    return replace(
+        sample,
         text=result.text,
         own_words=own_words,
         spill=spill,
         outcome=classify(result),
-        timestamp=result.finished_at,
-        role_tokens_in_prompt=planned.role_tokens,
         finish_reason=result.finish_reason,
         native_finish_reason=result.native_finish_reason,
         reasoning=result.reasoning,

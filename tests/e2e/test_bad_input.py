@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import ROOT, clean_environment, run_ucm
+from tests.support import ROOT, clean_environment, run_python, run_ucm
 
 pytestmark = pytest.mark.e2e
 
@@ -373,15 +373,7 @@ def test_help_and_version_are_a_success(words, shown, tmp_path):
 
 
 def run_script(cwd: Path, path: Path | str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(path), *words],
-        cwd=cwd,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
+    return run_python(cwd, path, *words)
 
 
 SCRIPT = Path("src/uncensoring_chinese_models/search_censored.py")
@@ -474,21 +466,9 @@ print(code, *(name for name in ("aiohttp", "rich", "pydantic", "yaml", "fire", "
 """
 
 
-def run_python(cwd: Path, code: str, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-B", "-c", code, *words],
-        cwd=cwd,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-        timeout=100,
-        check=False,
-    )
-
-
 def test_importing_any_module_has_no_effect(tmp_path):
     """No file, no network, no process, no thread, no setting: importing is free."""
-    done = run_python(tmp_path, IMPORT_ALL)
+    done = run_python(tmp_path, "-B", "-c", IMPORT_ALL)
     names, effects = json.loads(done.stdout)
 
     assert effects == []
@@ -503,6 +483,6 @@ def test_importing_any_module_has_no_effect(tmp_path):
 )
 def test_help_loads_no_heavy_library(words, code, tmp_path):
     """Help comes at once: nothing is loaded that only an audit needs."""
-    done = run_python(tmp_path, IMPORTED_BY, *words)
+    done = run_python(tmp_path, "-B", "-c", IMPORTED_BY, *words)
 
     assert done.stderr == f"{code}\n"

@@ -7,7 +7,6 @@ import os
 import pty
 import signal
 import subprocess
-import sys
 import unicodedata
 
 import pytest
@@ -22,6 +21,7 @@ from tests.support import (
     command,
     make_config,
     only_run,
+    run_python,
     run_ucm,
     write_config,
 )
@@ -120,15 +120,7 @@ def test_promised_script_runs_from_a_checkout(tmp_path):
     script = ROOT / "src/uncensoring_chinese_models/search_censored.py"
     with audited_provider() as provider:
         write_config(tmp_path, make_config(provider, max_iterations=1))
-        done = subprocess.run(
-            [sys.executable, str(script), "config.yaml", "topic=Hong Kong, 2019"],
-            cwd=tmp_path,
-            env=clean_environment(),
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = run_python(tmp_path, script, "config.yaml", "topic=Hong Kong, 2019")
 
     assert done.returncode == 0, done.stderr
     summary = read(only_run(tmp_path) / "summary.json")
@@ -358,16 +350,8 @@ def test_c_locale_does_not_end_a_run(tmp_path):
     """A terminal that cannot show Chinese gets escapes, not a traceback."""
     with audited_provider() as provider:
         write_config(tmp_path, make_config(provider, topic="天安门广场抗议活动"))
-        environment = clean_environment() | {"LC_ALL": "C", "PYTHONUTF8": "0"}
-        environment["PYTHONIOENCODING"] = "ascii"
-        done = subprocess.run(
-            command("audit", "config.yaml"),
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
+        plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+        done = run_ucm(tmp_path, "audit", "config.yaml", **plain)
 
     assert done.returncode == 0, done.stderr
 
@@ -445,16 +429,9 @@ def test_openrouter_key_is_not_sent_to_another_address(tmp_path):
     """A key in the environment goes to OpenRouter itself or to nobody."""
     with audited_provider() as provider:
         write_config(tmp_path, make_config(provider, max_iterations=1))
-        environment = clean_environment() | {"OPENROUTER_API_KEY": "sk-or-secret"}
-        subprocess.run(
-            command("audit", "config.yaml"),
-            cwd=tmp_path,
-            env=environment,
-            capture_output=True,
-            timeout=60,
-            check=True,
-        )
+        done = run_ucm(tmp_path, "audit", "config.yaml", OPENROUTER_API_KEY="sk-or-secret")
 
+    assert done.returncode == 0
     assert all("Authorization" not in request.headers for request in provider.requests)
 
 
