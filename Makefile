@@ -26,10 +26,12 @@ install: .venv/.installed ## make .venv with the pinned packages and this projec
 	@"$(PYTHON)" -c '$(is_supported)' 2>/dev/null || { \
 	  echo 'This project needs Python 3.11 or newer: install one, or name it with make install PYTHON=/path/to/python.' >&2; \
 	  exit 1; }
+	@echo 'Installing into .venv; this takes about a minute.'
 	@$(venv_python) -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv
 	@$(venv_python) $(pip_install) --require-hashes -r requirements.lock
 	@$(venv_python) $(pip_install) --no-build-isolation --no-deps -e .
 	@touch $@
+	@echo 'Ready: make practice, or .venv/bin/ucm --help'
 
 practice: .venv/.installed ## run a whole audit without a key, against scripted models
 	@$(venv_python) tools/practice.py

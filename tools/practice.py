@@ -9,6 +9,7 @@ what a run looks like and what it leaves on disk, not what any model knows.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -33,8 +34,11 @@ def main() -> int:
     options, words = parser.parse_known_args()
     folder = Path("outputs/practice")
     folder.mkdir(parents=True, exist_ok=True)
+    print("Practice: both models are scripts, and the auditor misquotes now and then on purpose.")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the command itself answers Ctrl-C
     with audited_provider(false_quote_every=3) as provider:
         provider.latency = LATENCY_S
+        provider.provider_name = "practice"
         provider.models = [Model(id=name) for name in MODELS]
         config = make_config(
             provider,
@@ -46,9 +50,21 @@ def main() -> int:
             sampling={"arms": ["user_persona", "assistant"]},
         )
         config["audited_endpoint"] |= {"template": "deepseek-v3", "provider": PINNED}
-        path = folder / "config.yaml"
+        path = folder.with_suffix(".yaml")
         path.write_text(yaml.safe_dump(config, sort_keys=False), "utf-8")
-        return subprocess.run(command("audit", path, *words), check=False).returncode
+        code = subprocess.run(
+            command("audit", path, *words), check=False, preexec_fn=_heed_interrupts
+        ).returncode
+    if code:
+        print(
+            "The scripted models end with this command; to go on, start them again: "
+            f"{sys.executable} {sys.argv[0]} --resume RUN_DIR"
+        )
+    return code
+
+
+def _heed_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 if __name__ == "__main__":

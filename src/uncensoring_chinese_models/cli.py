@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -86,7 +87,7 @@ def _plan(loaded: LoadedConfig, *, as_json: bool) -> int:
     """Show what would be done."""
     from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
 
-    planned = plan(loaded.settings)
+    planned = plan(loaded.settings, lambda notice: print(visible(notice.text), file=sys.stderr))
     _print_json(planned) if as_json else _print_plan(planned)
     return 0
 
@@ -167,9 +168,11 @@ def _run(commands: Json, argv: Sequence[str], program: str, default: str | None 
 
 
 def _resume_command(folder: Path) -> str:
-    called = "ucm audit"
+    called = f"{shlex.quote(sys.argv[0])} audit"
     if sys.argv[0].endswith("search_censored.py"):
         called = f"python {shlex.quote(sys.argv[0])}"
+    elif not sys.argv[0].endswith("ucm") or shutil.which("ucm") == sys.argv[0]:
+        called = "ucm audit"
     where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
     return f"{called} {config} --resume {where}"
@@ -185,7 +188,7 @@ def _print_plan(plan: Json) -> None:
     """Print the plan for people."""
     calls, worst, target = plan["calls"], plan["worst_case"], plan["target"]
     cost = "price unknown" if worst["usd"] is None else f"at most ${worst['usd']:.2f}"
-    print(f"Plan, nothing sent. Topic: {visible(plan['topic'])}")
+    print(f"Plan; no model was asked. Topic: {visible(plan['topic'])}")
     for role in ("auditor", "target"):
         side = plan[role]
         print(f"  {role}: {side['model']} at {side['address']}, key: {side['key'] or 'none'}")
@@ -195,14 +198,14 @@ def _print_plan(plan: Json) -> None:
     print(f"  arms: {', '.join(plan['arms'])}, {plan['samples_per_arm']} sample(s) each")
     print(
         f"  calls: at most {calls['auditor_at_most']} to the auditor, "
-        f"{calls['target_at_most']} to the target (re-asks and retries apart)"
+        f"{calls['target_at_most']} to the target"
     )
-    print(f"  worst case: {worst['tokens']:,} tokens, {cost}")
+    print(f"  worst case without re-asks and retries: {worst['tokens']:,} tokens, {cost}")
     for message in plan["first_messages"]:
         print(f"\n--- to the auditor, {message['role']}:")
         print(visible(message["content"], newlines=True))
     for request in plan["first_requests"]:
-        print(f"\n--- to the target, arm {request['arm']}, sample {request['sample'] + 1}:")
+        print(f"\n--- to the target, arm {request['arm']}, {plan['samples_per_arm']} sample(s):")
         sent = request["formatted_prompt"]
         print(visible(str(request["messages"]) if sent is None else sent, newlines=True))
         print(f"    stops at: {request['stop']}")

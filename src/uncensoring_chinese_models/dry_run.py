@@ -10,27 +10,34 @@ from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
 from uncensoring_chinese_models.budget import body_bytes, bound
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.config import read_key
+from uncensoring_chinese_models.job import refuse_hopeless_budget
 from uncensoring_chinese_models.sampling import Sampler
-from uncensoring_chinese_models.sides import find_price
+from uncensoring_chinese_models.sides import find_price, refuse_unknown_prices
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig, Endpoint
     from uncensoring_chinese_models.domain import Json, Price
-    from uncensoring_chinese_models.protocols import Notice
+    from uncensoring_chinese_models.protocols import Notify
 
 PROBE = "{the auditor's next_prompt}"
+QUESTION = "{the auditor's question, or else its next_prompt}"
 TOKENS_PER_TARGET_TOKEN = 2
 """The auditor's tokenizer may cut the target's words up more finely than the target's own."""
 
 
-def plan(config: AuditConfig) -> Json:
-    """Return the plan as a JSON value; looks up prices, but sends no model anything."""
-    return asyncio.run(_plan(config))
+def plan(config: AuditConfig, notify: Notify) -> Json:
+    """Return the plan as a JSON value; looks up prices, but sends no model anything.
+
+    Raises:
+        AuditToolError: a run with this config would be refused.
+    """
+    return asyncio.run(_plan(config, notify))
 
 
-async def _plan(config: AuditConfig) -> Json:
+async def _plan(config: AuditConfig, notify: Notify) -> Json:
     sampler, prompt = Sampler(config), AuditorPrompt(config, None)
-    planned = sampler.plan(1, PROBE, None)
+    asks = config.auditor_prompt == "continuation"
+    planned = sampler.plan(1, PROBE, QUESTION if asks else None)
     prices: dict[str, Price | None] = {}
     sides = {
         "auditor": (config.auditing_model, config.auditing_endpoint),
@@ -39,7 +46,9 @@ async def _plan(config: AuditConfig) -> Json:
     async with open_session() as session:
         for role, (model, endpoint) in sides.items():
             api = HttpApi(session, endpoint, read_key(endpoint, required=False))
-            prices[role] = await find_price(api, endpoint, model, _ignore)
+            prices[role] = await find_price(api, endpoint, model, notify, explain=True)
+    refuse_unknown_prices(config, prices)
+    refuse_hopeless_budget(config, sampler, prices)
     template = sampler.template
     return {
         "topic": config.topic,
@@ -61,12 +70,12 @@ async def _plan(config: AuditConfig) -> Json:
         "first_requests": [
             {
                 "arm": item.arm,
-                "sample": item.index,
                 "formatted_prompt": item.formatted_prompt,
                 "messages": item.messages,
                 "stop": item.call.body.get("stop", []),
             }
             for item in planned
+            if item.index == 0
         ],
         "output_dir": config.output_dir,
     }
@@ -107,7 +116,3 @@ def _worst_case(
     known = all(need.usd is not None for need in needs)
     usd = sum((need.usd or Decimal(0) for need in needs), Decimal(0))
     return {"tokens": sum(need.tokens for need in needs), "usd": float(usd) if known else None}
-
-
-def _ignore(notice: Notice) -> None:
-    """Say nothing: a plan warns of nothing that it cannot know yet."""

@@ -97,6 +97,10 @@ class ClientError(AuditToolError):
         self.cost_usd = cost_usd
         self.finished_at = finished_at
 
+    def __str__(self) -> str:
+        """Return the message, with what was added to it on the way."""
+        return self.message
+
 
 class TransientError(ClientError):
     """Time may cure it: rate limits, overload, timeouts, lost connections, unreadable bodies."""

@@ -7,7 +7,6 @@ the auditor is told and can quote again, whereas a false finding would stay in t
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +16,6 @@ from typing import Literal, NamedTuple
 from uncensoring_chinese_models.domain import (
     Evidence,
     EvidenceCheck,
-    FinalSummary,
     Hypothesis,
     Response,
     Sample,
@@ -34,8 +32,6 @@ from uncensoring_chinese_models.quoting import (
     drops_negation,
     hides_negation,
     is_too_short,
-    likeness,
-    negations,
     read_quote,
     tokens,
 )
@@ -46,31 +42,7 @@ MAX_OCCURRENCES = 100
 """Among so many places of the same words in one text, one without a flaw is looked for."""
 
 Side = Literal["supporting", "contradicting"]
-Kind = Literal["knowledge", "behavior"]
 _Quote = tuple[Reading, ...]
-
-_BRACKETED = re.compile(r"[\[({【]([^\[\](){}【】]*)[\])}】]")
-_BETWEEN_IDS = re.compile(r"[,;/&+|、]|\band\b")
-_CLAIM_FRAME = re.compile("model|target|kn[eo]ws?|aware|confirmed|about|it|[模型目标知道]")
-"""Words in which a claim may wrap what the hypothesis says."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One entry of the final summary, and what stands behind it."""
-
-    text: str
-    kind: Kind
-    hypothesis_ids: tuple[str, ...]
-    linked_by: Literal["id", "text", "none"]
-    supported: bool
-    """True when more excerpts that survive speak for it than against it."""
-    surviving_excerpts: int
-    """Different supporting excerpts that survive, of linked hypotheses that may lend support."""
-    contradicted_by: int
-    """Different contradicting excerpts that survive."""
-    contested: bool
-    """True when there are some of the latter, and no fewer than of the former."""
 
 
 def check_hypotheses(
@@ -81,7 +53,7 @@ def check_hypotheses(
     return tuple(
         _check(cited, pages, hypothesis.id, side)
         for hypothesis in hypotheses
-        for side, cited in _cited(hypothesis)
+        for side, cited in cited_by(hypothesis)
     )
 
 
@@ -95,20 +67,6 @@ def check_excerpt(
     300" people`` near, and ``the army killed "about 3000" people`` missing.
     """
     return _check(cited, tuple(_pages(responses)), hypothesis, side)
-
-
-def link_claims(
-    summary: FinalSummary, hypotheses: Sequence[Hypothesis], checks: Sequence[EvidenceCheck]
-) -> tuple[Claim, ...]:
-    """Say for each claim of the summary which hypotheses and how many true excerpts it rests on.
-
-    ``"[h1] The army fired."`` is linked to h1 by id; a claim that names no known id, to the
-    hypothesis of its kind that says the same in nearly the same words.
-    """
-    return (
-        *(_link(text, "knowledge", hypotheses, checks) for text in summary.knowledge_confirmed),
-        *(_link(text, "behavior", hypotheses, checks) for text in summary.censorship_patterns),
-    )
 
 
 @dataclass(frozen=True)
@@ -180,7 +138,8 @@ class _Match(NamedTuple):
     is_echo: bool = True
 
 
-def _cited(hypothesis: Hypothesis) -> Iterator[tuple[Side, Evidence]]:
+def cited_by(hypothesis: Hypothesis) -> Iterator[tuple[Side, Evidence]]:
+    """Yield what a hypothesis cites, the supporting excerpts first."""
     for evidence in hypothesis.supporting_evidence:
         yield "supporting", evidence
     for evidence in hypothesis.contradicting_evidence:
@@ -275,69 +234,3 @@ def _occurrences(part: str, text: str, at: int) -> Iterator[Span]:
     while (start := text.find(part, at)) >= 0:
         yield Span(start, start + len(part))
         at = start + 1
-
-
-def _link(
-    text: str, kind: Kind, hypotheses: Sequence[Hypothesis], checks: Sequence[EvidenceCheck]
-) -> Claim:
-    named = _named(text, hypotheses)
-    linked = named or _alike(text, kind, hypotheses)
-    alive = {(c.hypothesis, c.side, c.iteration, c.excerpt) for c in checks if c.survives}
-    # The id alone would not do: an auditor may give one id to hypotheses of different kinds.
-    excerpts = {
-        (side, cited.iteration, cited.excerpt)
-        for each in linked
-        for side, cited in _cited(each)
-        if each.type == kind and (each.id, side, cited.iteration, cited.excerpt) in alive
-        if side == "contradicting" or _lends_support(each, text)
-    }
-    supporting = sum(side == "supporting" for side, *_ in excerpts)
-    against = len(excerpts) - supporting
-    return Claim(
-        text,
-        kind,
-        hypothesis_ids=tuple(dict.fromkeys(each.id for each in linked)),
-        linked_by="id" if named else "text" if linked else "none",
-        supported=supporting > against,
-        surviving_excerpts=supporting,
-        contradicted_by=against,
-        contested=against > 0 and against >= supporting,
-    )
-
-
-def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:
-    """Tell whether a hypothesis still stands, and does not deny what the claim says or vice versa."""
-    one, other = (bool(negations(normalise(text).text)) for text in (hypothesis.hypothesis, claim))
-    return hypothesis.status not in ("led", "refuted", "retired") and one == other
-
-
-def _named(text: str, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Return the hypotheses whose ids the claim names.
-
-    In brackets any id counts that is a whole item, as in ``[h1, memory]``. Elsewhere only an id
-    such as ``h1`` or ``k-3`` does: ``memory``, ``3`` or ``1980s`` may be the claim's own words.
-    """
-    claim = normalise(text).text
-    contents = _BRACKETED.findall(claim)
-    items = {item.strip(" '#") for content in contents for item in _BETWEEN_IDS.split(content)}
-    return [each for each in hypotheses if _is_named(normalise(each.id).text.strip(), claim, items)]
-
-
-def _is_named(name: str, claim: str, items: set[str]) -> bool:
-    if name in items:
-        return bool(name)
-    is_label = name[:1].isalpha() and any(map(str.isdigit, name)) and " " not in name
-    whole = rf"(?<![a-z0-9_.-]){re.escape(name)}(?![a-z0-9_-]|\.\d)"
-    return is_label and re.search(whole, claim) is not None
-
-
-def _alike(text: str, kind: Kind, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Return the hypothesis of the kind that says what the claim says, if there is one."""
-    claim = normalise(text).text
-    scores = [
-        (likeness(claim, normalise(each.hypothesis).text, _CLAIM_FRAME), each)
-        for each in hypotheses
-        if each.type == kind
-    ]
-    score, best = max(scores, key=lambda scored: scored[0], default=(0, None))
-    return [best] if best and score else []

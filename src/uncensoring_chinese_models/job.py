@@ -19,6 +19,7 @@ from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
 from uncensoring_chinese_models.auditor_reply import response_format
 from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter, bound_of, describe
 from uncensoring_chinese_models.clients.layers import InFlight
+from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
@@ -36,7 +37,6 @@ from uncensoring_chinese_models.summary import RunRecord, summarise
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.config_file import LoadedConfig
     from uncensoring_chinese_models.domain import AuditEvent, Json, Price
 
@@ -119,7 +119,7 @@ def _on_signals(action: Callable[[], None]) -> Iterator[None]:
 async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) -> JobResult:
     config = loaded.settings
     if resume is not None:
-        finished = _already_finished(resume)
+        finished = _already_finished(config, resume)
         if finished is not None:
             return finished
     sampler = Sampler(config)
@@ -127,7 +127,7 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
     async with open_sides(config, observer.notice) as sides:
         prices: dict[str, Price | None] = {side.role: side.price for side in sides}
         if resume is None:
-            _refuse_hopeless_budget(config, sampler, prices)
+            refuse_hopeless_budget(config, sampler, prices)
         with _open_run(loaded, resume) as (store, journal):
             budget = BudgetMeter(config.budget)
             budget.charge_past(journal.attempts)
@@ -159,7 +159,7 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
 # --- before anything is sent --------------------------------------------------------------------
 
 
-def _refuse_hopeless_budget(
+def refuse_hopeless_budget(
     config: AuditConfig, sampler: Sampler, prices: Mapping[str, Price | None]
 ) -> None:
     """Refuse a budget under which not even the first probe could be sent."""
@@ -174,14 +174,21 @@ def _refuse_hopeless_budget(
         )
 
 
-def _already_finished(folder: Path) -> JobResult | None:
-    """Return the result of a run that resuming adds nothing to."""
+def _already_finished(config: AuditConfig, folder: Path) -> JobResult | None:
+    """Return the result of a run that resuming adds nothing to.
+
+    Raises:
+        ResumeMismatchError: it was made with other settings.
+        CorruptRunError: one of its files is not what its summary says.
+    """
     store = RunStore.existing(folder)
     if not store.is_finished:
         return None
     summary = store.read_summary()
     if summary.get("status") not in ENDED_FOR_GOOD:
         return None
+    _refuse_other_config(AuditConfig.model_validate(summary["config"]).identity(), config, folder)
+    store.check_hashes(summary)
     return JobResult(folder, summary, was_finished=True)
 
 
@@ -201,7 +208,7 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
         journal = Journal.open(store.journal_path, utc_now)
         try:
             if journal.header:
-                _refuse_other_config(config, journal, store)
+                _refuse_other_config(journal.header.get("settings", {}), config, store.folder)
                 # A run without a footer was interrupted: it goes on as if nothing had happened.
                 ended = None if journal.footer is None else journal.footer["status"]
                 reopen = store.is_finished or ended not in (None, *ENDED_FOR_GOOD)
@@ -220,20 +227,19 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
             journal.close()
 
 
-def _refuse_other_config(config: AuditConfig, journal: Journal, store: RunStore) -> None:
-    made_by, given = journal.header.get("settings", {}), config.identity()
-    changed = sorted(_differences(made_by, given))
+def _refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> None:
+    changed = list(_differences(made_by, config.identity()))
     if changed:
-        shown = "; ".join(changed[:5])
+        shown = "; ".join(changed[:5]) + (f"; and {len(changed) - 5} more" * (len(changed) > 5))
         raise ResumeMismatchError(
-            f"{store.folder} was made with other settings ({shown}); nothing was sent. "
-            f"Resume with {store.folder / 'config.yaml'}, or start a new run. Budget, prices, "
+            f"{folder} was made with other settings ({shown}); nothing was sent. "
+            f"Resume with {folder / 'config.yaml'}, or start a new run. Budget, prices, "
             "timeouts, concurrency and retries may change."
         )
 
 
 def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:
-    for key in sorted({*before, *after}):
+    for key in dict.fromkeys([*after, *before]):  # in the order of the config: the topic first
         old, new = before.get(key), after.get(key)
         if isinstance(old, dict) and isinstance(new, dict):
             yield from _differences(old, new, f"{prefix}{key}.")

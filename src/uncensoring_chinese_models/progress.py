@@ -37,7 +37,7 @@ _OUTCOME_WORDS = {"length": "answered (cut at max_tokens)", "host_refusal": "blo
 _STATUS_WORDS = {
     "completed": "completed: the auditor had learned enough",
     "max_iterations": "max_iterations: all probes were sent",
-    "budget": "budget: the cap was reached",
+    "budget": "budget: what is left does not cover another iteration in the worst case",
     "target_failed": "target_failed: the target did not answer",
     "auditor_failed": "auditor_failed: the auditor gave no usable reply",
 }
@@ -60,7 +60,7 @@ class Progress:
         self.folder, self._total = folder, config.max_iterations
         self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
         self._line(f"Topic: {visible(config.topic)}")
-        self._line(f"Run:   {folder}")
+        self._line(f"Run:   {folder}", wrap=False)
         self._wait("asking the auditor for its first probe")
 
     def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
@@ -96,8 +96,8 @@ class Progress:
             self._line(f"  {visible(summary['final_summary']['conclusion'])}")
         for line in figures(summary):
             self._line(line)
-        self._line(f"Run:  {folder}")
-        self._line(f"Next: {next_command}")
+        self._line(f"Run:  {folder}", wrap=False)
+        self._line(f"Next: {next_command}", wrap=False)
 
     def close(self) -> None:
         """Take down the waiting line."""
@@ -146,6 +146,9 @@ class Progress:
             if claim["contradicted_by"]:
                 counts += f", {claim['contradicted_by']} against"
             self._line(f"  + {visible(claim['text'])} ({counts})", "green")
+            for quote in claim["quotes"][:1]:
+                where = f"iteration {quote['iteration']}, {quote['arm']} {quote['sample'] + 1}"
+                self._line(f'    "{preview(quote["excerpt"], 160)}" ({where})', "dim")
         for claim in claims:
             if not claim["supported"]:
                 word = "contested" if claim["contested"] else "unsupported"
@@ -153,7 +156,7 @@ class Progress:
 
     # --- printing -------------------------------------------------------------------------------
 
-    def _line(self, text: str, style: str = "") -> None:
+    def _line(self, text: str, style: str = "", *, wrap: bool = True) -> None:
         if self._console is None:
             self._write(self._stream, text)
             return
@@ -161,8 +164,8 @@ class Progress:
         from rich.text import Text  # noqa: PLC0415
 
         words = text.lstrip(" ")
-        if not words:
-            self._console.print()
+        if not words or not wrap:  # a command that is wrapped cannot be copied
+            self._console.print(Text(text, style=style), soft_wrap=True)
             return
         indent = (0, 0, 0, len(text) - len(words))
         self._console.print(Padding(Text(words, style=style), indent, expand=False))

@@ -20,7 +20,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import ConfigError, RunLockedError, RunStoreError
+from uncensoring_chinese_models.errors import (
+    ConfigError,
+    CorruptRunError,
+    RunLockedError,
+    RunStoreError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,6 +160,20 @@ class RunStore:
             for path in (self.folder / kind).glob("*.json"):
                 if path.stem.isdigit() and int(path.stem) > newest:
                     path.unlink()
+
+    def check_hashes(self, summary: Json) -> None:
+        """Refuse a finished run whose files are not those that its summary lists.
+
+        Raises:
+            CorruptRunError: a file was changed, added or removed; it is named.
+        """
+        listed, found = summary.get("sha256", {}), self.hashes()
+        for name in sorted({*listed, *found}):
+            if listed.get(name) != found.get(name):
+                raise CorruptRunError(
+                    f"{self.folder / name} is not the file that summary.json lists: it was changed, "
+                    "added or removed after the run had finished."
+                )
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of every file of the run but the summary, by relative path."""

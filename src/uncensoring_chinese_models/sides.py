@@ -21,7 +21,7 @@ from uncensoring_chinese_models.errors import ClientError, ConfigError
 from uncensoring_chinese_models.protocols import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from uncensoring_chinese_models.budget import BudgetMeter
     from uncensoring_chinese_models.config import AuditConfig, Endpoint
@@ -58,13 +58,7 @@ async def open_sides(config: AuditConfig, notify: Notify) -> AsyncIterator[list[
             api = HttpApi(session, endpoint, read_key(endpoint))
             price = await find_price(api, endpoint, model, notify)
             sides.append(Side(role, model, endpoint, api, price))
-        for side in sides:
-            if config.budget.max_usd is not None and side.price is None:
-                raise ConfigError(
-                    f"budget.max_usd is set, but the price of the {side.role} {side.model} is "
-                    "unknown; give price: {input_usd_per_million: ..., output_usd_per_million: "
-                    "...} for its endpoint, or cap tokens with budget.max_tokens."
-                )
+        refuse_unknown_prices(config, {side.role: side.price for side in sides})
         target = config.audited_endpoint
         if target.is_openrouter and not target.provider_is_pinned:
             notify(
@@ -77,13 +71,29 @@ async def open_sides(config: AuditConfig, notify: Notify) -> AsyncIterator[list[
         yield sides
 
 
-async def find_price(api: HttpApi, endpoint: Endpoint, model: str, notify: Notify) -> Price | None:
+def refuse_unknown_prices(config: AuditConfig, prices: Mapping[str, Price | None]) -> None:
+    """Refuse a cap in USD where nobody knows what a call costs."""
+    models = {"auditor": config.auditing_model, "target": config.audited_model}
+    for role, price in prices.items():
+        if config.budget.max_usd is not None and price is None:
+            raise ConfigError(
+                f"budget.max_usd is set, but the price of the {role} {models[role]} is unknown; "
+                "give price: {input_usd_per_million: ..., output_usd_per_million: ...} for its "
+                "endpoint, or cap tokens with budget.max_tokens."
+            )
+
+
+async def find_price(
+    api: HttpApi, endpoint: Endpoint, model: str, notify: Notify, *, explain: bool = False
+) -> Price | None:
     """Return what the model costs: from the config, else from the server's list, else None."""
     if endpoint.price is not None:
         return endpoint.price.per_token()
     try:
         listed = await api.catalogue()
-    except ClientError:
+    except ClientError as err:
+        if explain:
+            notify(Notice(f"No price list: {err.message}"))
         return None
     if endpoint.is_openrouter and listed and model not in listed:
         notify(Notice(f"warning: {endpoint.address} does not list the model {model}."))

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, get_args
 
 from uncensoring_chinese_models.budget import spend
+from uncensoring_chinese_models.claims import Claim, link_claims
 from uncensoring_chinese_models.domain import (
     AuditEnded,
     AuditorTurn,
@@ -19,7 +20,6 @@ from uncensoring_chinese_models.domain import (
     Rung,
     Verdict,
 )
-from uncensoring_chinese_models.evidence import Claim, link_claims
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

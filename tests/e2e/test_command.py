@@ -451,7 +451,7 @@ def test_templates_are_listed_and_chosen(tmp_path):
     one = json.loads(run_ucm(tmp_path, "templates", "moonshotai/kimi-k2", "--json").stdout)
     unknown = run_ucm(tmp_path, "templates", "nobody/unheard-of", "--json")
 
-    assert len(everything) == 58
+    assert len(everything) == 59
     keys = {"user_open", "user_close", "assistant_open", "assistant_open_no_think"}
     keys |= {"stop", "verified", "source"}
     assert all(family.keys() >= keys for family in everything.values())

@@ -180,11 +180,11 @@ ASSUMED = [
     ("qwen/qwen2.5-vl-72b-instruct", "qwen2"),
     ("qwen/qwen-2.5-coder-32b-instruct", "qwen2.5"),
     ("Qwen/Qwen2.5-14B-Instruct-1M", "qwen2.5"),
-    ("qwen/qwen3-235b-a22b-2507", "qwen3"),
-    ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "qwen3"),
-    ("qwen/qwen3-next-80b-a3b-instruct", "qwen3"),
-    ("qwen/qwen3-coder:free", "qwen3"),
-    ("Qwen/Qwen3-VL-8B-Instruct", "qwen3"),
+    ("qwen/qwen3-235b-a22b-2507", "qwen3-instruct-2507"),
+    ("Qwen/Qwen3-235B-A22B-Instruct-2507-FP8", "qwen3-instruct-2507"),
+    ("qwen/qwen3-next-80b-a3b-instruct", "qwen3-instruct-2507"),
+    ("qwen/qwen3-coder:free", "qwen3-instruct-2507"),
+    ("Qwen/Qwen3-VL-8B-Instruct", "qwen3-instruct-2507"),
     ("qwen/qwen3-235b-a22b-thinking-2507", "qwq-32b"),
     ("Qwen/Qwen3-4B-Thinking-2507", "qwq-32b"),
     ("qwen/qwen3-next-80b-a3b-thinking", "qwq-32b"),
@@ -364,9 +364,9 @@ def test_every_pattern_is_exercised(listed):
     assert [p for p in patterns if not any(re.fullmatch(p, name) for name in names)] == []
 
 
-def test_there_are_58_families():
+def test_there_are_59_families():
     """No family was lost: the 57 measured or read ones and the spec's own."""
-    assert len(load_families()) == 58
+    assert len(load_families()) == 59
 
 
 def test_chatml_is_chosen_by_name_only():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
+from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from uncensoring_chinese_models import normalise as normalise_module
+from uncensoring_chinese_models.claims import Claim, link_claims
 from uncensoring_chinese_models.domain import (
     Evidence,
     EvidenceCheck,
@@ -19,12 +21,7 @@ from uncensoring_chinese_models.domain import (
     Response,
     Sample,
 )
-from uncensoring_chinese_models.evidence import (
-    Claim,
-    check_excerpt,
-    check_hypotheses,
-    link_claims,
-)
+from uncensoring_chinese_models.evidence import check_excerpt, check_hypotheses
 from uncensoring_chinese_models.normalise import normalise
 
 ENGLISH = (
@@ -847,7 +844,9 @@ def test_claim_is_linked_and_supported_only_by_true_excerpts(
     contested = against > 0 and not supported
     expected = Claim(text, kind, ids, linked_by, supported, excerpts, against, contested)
 
-    assert _claim(text, kind) == expected
+    claim = _claim(text, kind)
+    assert replace(claim, quotes=()) == expected
+    assert len(claim.quotes) == excerpts
 
 
 def test_claims_come_in_order_with_the_most_similar_hypothesis():
@@ -923,6 +922,7 @@ def test_excerpt_cut_from_a_response_is_exact(before, excerpt, after, spill):
     assert found.flaw is not None or not found.in_spill or found.survives
 
 
+PLAIN = {"army", "fired", "square", ",", "."}
 WORDS = ["army", "fired", "38th", "3,000", "no", "didn't", "square", ",", ".", "\n\n"]
 
 
@@ -931,8 +931,8 @@ WORDS = ["army", "fired", "38th", "3,000", "no", "didn't", "square", ",", ".", "
     start=st.integers(0, 60),
     size=st.integers(1, 60),
 )
-def test_cut_excerpt_survives_if_and_only_if_it_is_whole(words, start, size):
-    """Whole words, two of them, and no negation before or behind: that survives, and nothing else."""
+def test_cut_excerpt_survives_only_if_it_is_whole(words, start, size):
+    """What survives is whole: two words at least, none cut, and no negation left off."""
     text = " ".join(words)
     excerpt = text[start : start + size]
     assume(re.search(r"\w", excerpt))
@@ -953,8 +953,11 @@ def test_cut_excerpt_survives_if_and_only_if_it_is_whole(words, start, size):
     found = check(excerpt, make_response(make_sample(text), probe="Go on"))
 
     assert (found.verdict, excerpt) == ("exact", text[found.start : found.end])
-    if not found.also_in_prompt:
-        assert found.survives == (counted > 1 and any(map(is_whole, places)))
+    if found.survives:
+        assert counted > 1
+        assert is_whole(found.start)
+    elif set(words) <= PLAIN and not found.also_in_prompt:
+        assert counted < 2 or not any(map(is_whole, places))
 
 
 @given(

@@ -32,7 +32,8 @@ CATALOGUE_TIMEOUT_S = 15.0
 
 def open_session() -> aiohttp.ClientSession:
     """Return the one session of a run; limits on concurrency are a layer's job, not its."""
-    connector = aiohttp.TCPConnector(limit=0)
+    # Many servers close idle connections after 5 s; a request sent into one would be lost.
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=4)
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
 
 
@@ -55,8 +56,14 @@ class HttpApi:
         started = time.monotonic()
         raw = await self._exchange("POST", path, body, self._endpoint.timeout_s)
         now = datetime.now(UTC)
-        is_ollama = path.endswith("/api/generate")
-        reply = read_ollama(raw, now=now) if is_ollama else read_response(raw, call.api, now=now)
+        try:
+            if path.endswith("/api/generate"):
+                reply = read_ollama(raw, now=now)
+            else:
+                reply = read_response(raw, call.api, now=now)
+        except ClientError as err:
+            err.message += self._hint(err)
+            raise
         return replace(reply, latency_s=round(time.monotonic() - started, 3))
 
     async def catalogue(self) -> dict[str, Price | None]:
@@ -71,6 +78,16 @@ class HttpApi:
             return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TransientError("the server's list of models is not readable") from None
+
+    def _hint(self, err: ClientError) -> str:
+        """Say what this endpoint's settings may have to do with the error."""
+        if err.status == 401:
+            return (
+                f" (the key came from {self._endpoint.key_variable or 'nowhere: set api_key_env'})"
+            )
+        if err.status == 404 and not self._endpoint.address.endswith("/v1"):
+            return " (base_url usually ends in /v1)"
+        return ""
 
     def _request(self, call: Call) -> tuple[str, Json]:
         address = self._endpoint.address
@@ -88,6 +105,8 @@ class HttpApi:
         Redirects are not followed: the key and the probe go where the config says, or nowhere.
         """
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
+        if method == "GET":  # the next request may come long after, on a connection that is gone
+            headers = {**headers, "Connection": "close"}
         data = json.dumps(body).encode("ascii") if body else None
         try:
             async with (
@@ -124,7 +143,9 @@ class HttpApi:
         )
         if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
             return TransientError(f"no connection to {host}: this or the proxy is no address")
-        if isinstance(err, unreached):
+        # aiohttp's words for a connection that was closed before all of the request was written.
+        unsent = isinstance(err, aiohttp.ClientOSError) and "write request body" in str(err)
+        if isinstance(err, unreached) or unsent:
             lasting = isinstance(err, aiohttp.ClientSSLError)
             return TransientError(
                 f"no connection to {host}: {self._clean(err)}",

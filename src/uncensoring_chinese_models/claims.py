@@ -1,0 +1,143 @@
+"""Link the entries of the final summary to hypotheses, and to the quotes that they rest on.
+
+A claim is supported when quotes exist that the target wrote. Whether they entail it is for the
+reader to judge, and so each claim names its quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from uncensoring_chinese_models.domain import EvidenceCheck, FinalSummary, Hypothesis
+from uncensoring_chinese_models.evidence import cited_by
+from uncensoring_chinese_models.normalise import normalise
+from uncensoring_chinese_models.quoting import likeness, negations
+
+Kind = Literal["knowledge", "behavior"]
+
+_BRACKETED = re.compile(r"[\[({【]([^\[\](){}【】]*)[\])}】]")
+_BETWEEN_IDS = re.compile(r"[,;/&+|、]|\band\b")
+_CLAIM_FRAME = re.compile("model|target|kn[eo]ws?|aware|confirmed|about|it|[模型目标知道]")
+"""Words in which a claim may wrap what the hypothesis says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Words of the target that speak for a claim."""
+
+    excerpt: str
+    iteration: int | None
+    arm: str | None
+    sample: int | None
+    start: int | None
+    """First character in the `text` of that sample, counted from 0."""
+    end: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One entry of the final summary, and what stands behind it."""
+
+    text: str
+    kind: Kind
+    hypothesis_ids: tuple[str, ...]
+    linked_by: Literal["id", "text", "none"]
+    supported: bool
+    """True when more excerpts that survive speak for it than against it."""
+    surviving_excerpts: int
+    """Different supporting excerpts that survive, of linked hypotheses that may lend support."""
+    contradicted_by: int
+    """Different contradicting excerpts that survive."""
+    contested: bool
+    """True when there are some of the latter, and no fewer than of the former."""
+    quotes: tuple[Quote, ...] = ()
+    """The supporting excerpts that survive, and where they stand."""
+
+
+def link_claims(
+    summary: FinalSummary, hypotheses: Sequence[Hypothesis], checks: Sequence[EvidenceCheck]
+) -> tuple[Claim, ...]:
+    """Say for each claim of the summary which hypotheses and how many true excerpts it rests on.
+
+    ``"[h1] The army fired."`` is linked to h1 by id; a claim that names no known id, to the
+    hypothesis of its kind that says the same in nearly the same words.
+    """
+    return (
+        *(_link(text, "knowledge", hypotheses, checks) for text in summary.knowledge_confirmed),
+        *(_link(text, "behavior", hypotheses, checks) for text in summary.censorship_patterns),
+    )
+
+
+def _link(
+    text: str, kind: Kind, hypotheses: Sequence[Hypothesis], checks: Sequence[EvidenceCheck]
+) -> Claim:
+    named = _named(text, hypotheses)
+    linked = named or _alike(text, kind, hypotheses)
+    alive = {(c.hypothesis, c.side, c.iteration, c.excerpt): c for c in checks if c.survives}
+    # The id alone would not do: an auditor may give one id to hypotheses of different kinds.
+    excerpts = {
+        (side, cited.iteration, cited.excerpt): alive[each.id, side, cited.iteration, cited.excerpt]
+        for each in linked
+        for side, cited in cited_by(each)
+        if each.type == kind and (each.id, side, cited.iteration, cited.excerpt) in alive
+        if side == "contradicting" or _lends_support(each, text)
+    }
+    quotes = tuple(_quote(c) for (side, *_), c in excerpts.items() if side == "supporting")
+    supporting, against = len(quotes), len(excerpts) - len(quotes)
+    return Claim(
+        text,
+        kind,
+        hypothesis_ids=tuple(dict.fromkeys(each.id for each in linked)),
+        linked_by="id" if named else "text" if linked else "none",
+        supported=supporting > against,
+        surviving_excerpts=supporting,
+        contradicted_by=against,
+        contested=against > 0 and against >= supporting,
+        quotes=quotes,
+    )
+
+
+def _quote(check: EvidenceCheck) -> Quote:
+    where = (check.found_iteration, check.arm, check.sample, check.start, check.end)
+    return Quote(check.excerpt, *where)
+
+
+def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:
+    """Tell whether a hypothesis still stands, and does not deny what the claim says or vice versa."""
+    one, other = (bool(negations(normalise(text).text)) for text in (hypothesis.hypothesis, claim))
+    return hypothesis.status not in ("led", "refuted", "retired") and one == other
+
+
+def _named(text: str, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Return the hypotheses whose ids the claim names.
+
+    In brackets any id counts that is a whole item, as in ``[h1, memory]``. Elsewhere only an id
+    such as ``h1`` or ``k-3`` does: ``memory``, ``3`` or ``1980s`` may be the claim's own words.
+    """
+    claim = normalise(text).text
+    contents = _BRACKETED.findall(claim)
+    items = {item.strip(" '#") for content in contents for item in _BETWEEN_IDS.split(content)}
+    return [each for each in hypotheses if _is_named(normalise(each.id).text.strip(), claim, items)]
+
+
+def _is_named(name: str, claim: str, items: set[str]) -> bool:
+    if name in items:
+        return bool(name)
+    is_label = name[:1].isalpha() and any(map(str.isdigit, name)) and " " not in name
+    whole = rf"(?<![a-z0-9_.-]){re.escape(name)}(?![a-z0-9_-]|\.\d)"
+    return is_label and re.search(whole, claim) is not None
+
+
+def _alike(text: str, kind: Kind, hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Return the hypothesis of the kind that says what the claim says, if there is one."""
+    claim = normalise(text).text
+    scores = [
+        (likeness(claim, normalise(each.hypothesis).text, _CLAIM_FRAME), each)
+        for each in hypotheses
+        if each.type == kind
+    ]
+    score, best = max(scores, key=lambda scored: scored[0], default=(0, None))
+    return [best] if best and score else []
