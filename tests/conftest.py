@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 
 # How long an example takes says more about the machine than about the code.
-hypothesis.settings.register_profile("patient", deadline=None)
+hypothesis.settings.register_profile("patient", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("patient")
 
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")

@@ -10,7 +10,12 @@ import pytest
 from tests.provider import DEBATABLE_SHAPES, HOPELESS_SHAPES, LEGIBLE_SHAPES, ScriptedTarget
 from tests.support import audit_here, audited_provider, heard
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
-from uncensoring_chinese_models.errors import BudgetExceededError, FatalError, ResumeMismatchError
+from uncensoring_chinese_models.errors import (
+    BudgetExceededError,
+    CorruptRunError,
+    FatalError,
+    ResumeMismatchError,
+)
 
 RUN_ON = ("", "<\uff5cAssistant\uff5c>")
 CHEAP: dict[str, Any] = {
@@ -496,3 +501,39 @@ def test_budget_that_covers_nothing_leaves_no_directory(tmp_path):
         audit_here(tmp_path, provider, budget={"max_usd": 0.001})
 
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("name", ["audited_responses/001.json", "journal.jsonl", "config.yaml"])
+def test_finished_run_whose_files_were_changed_is_refused(tmp_path, name):
+    """A run that is shown again is the one that its summary lists."""
+    with audited_provider() as provider:
+        done = audit_here(tmp_path, provider, max_iterations=1)
+        path = done.folder / name
+        path.write_bytes(path.read_bytes().replace(b"e", b"3", 1))
+        with pytest.raises(CorruptRunError, match=path.name):
+            audit_here(tmp_path, provider, max_iterations=1, resume=done.folder)
+
+
+def test_finished_run_is_not_shown_for_another_config(tmp_path):
+    """Results belong to the settings that made them."""
+    with audited_provider() as provider:
+        done = audit_here(tmp_path, provider, max_iterations=1)
+        with pytest.raises(ResumeMismatchError, match="topic: "):
+            audit_here(tmp_path, provider, max_iterations=1, topic="Other", resume=done.folder)
+
+
+def test_supported_claims_name_quotes_that_can_be_looked_up(tmp_path):
+    """From a claim to the target's words it is one step, with offsets that fit."""
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider, sampling={"arms": ["user_persona", "raw"], "n": 2})
+
+    quotes = [quote for claim in run.summary["claims"] for quote in claim["quotes"]]
+    assert quotes
+    for quote in quotes:
+        samples = run.response(quote["iteration"])["samples"]
+        (sample,) = [
+            each
+            for each in samples
+            if (each["arm"], each["index"]) == (quote["arm"], quote["sample"])
+        ]
+        assert sample["text"][quote["start"] : quote["end"]] == quote["excerpt"]

@@ -7,6 +7,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import unicodedata
 
 import pytest
@@ -473,3 +474,38 @@ def test_prompt_file_of_ones_own_is_used(tmp_path):
     system = read(only_run(tmp_path) / "auditor_turns/001.json")["input_messages"][0]
     text = "Audit it. TOPIC: Tiananmen Square 1989 protests {not a field} $total"
     assert text in str(system["content"])
+
+
+def test_dry_run_refuses_what_the_run_would_refuse(tmp_path):
+    """A plan that the budget does not cover is no plan."""
+    with audited_provider() as provider:
+        write_config(tmp_path, make_config(provider, budget={"max_usd": 0.001}))
+        done = run_ucm(tmp_path, "audit", "config.yaml", "--dry-run")
+
+    assert done.returncode == 5
+    assert "does not cover one iteration" in done.stderr
+
+
+def test_practice_can_be_interrupted_and_gone_on_with(tmp_path):
+    """Ctrl-C ends a practice run in words, and it goes on with its models started again."""
+    words = [sys.executable, str(ROOT / "tools/practice.py"), "--iterations", "3"]
+    process = subprocess.Popen(
+        words,
+        cwd=tmp_path,
+        env=clean_environment() | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    while "[1/3]" not in process.stdout.readline():
+        pass
+    os.killpg(process.pid, signal.SIGINT)
+    shown, errors = process.communicate(timeout=60)
+    (run,) = (tmp_path / "outputs/practice").iterdir()
+    done = run_python(tmp_path, *words[1:], "--resume", run)
+
+    assert process.returncode == 130
+    assert "Traceback" not in errors + shown
+    assert "--resume RUN_DIR" in shown
+    assert done.returncode == 0, done.stderr
