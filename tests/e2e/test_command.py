@@ -498,6 +498,7 @@ def test_practice_can_be_interrupted_and_gone_on_with(tmp_path):
         text=True,
         start_new_session=True,
     )
+    assert process.stdout is not None
     while "[1/3]" not in process.stdout.readline():
         pass
     os.killpg(process.pid, signal.SIGINT)
