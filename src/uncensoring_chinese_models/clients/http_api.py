@@ -72,7 +72,10 @@ class HttpApi:
         Free of charge. Raises ClientError where the server has no such list.
         """
         timeout = min(CATALOGUE_TIMEOUT_S, self._endpoint.timeout_s)
-        raw = await self._exchange("GET", f"{self._endpoint.address}/models", None, timeout)
+        # Its connection is not kept: a call that is paid for must not inherit one that is closing.
+        async with open_session() as passing:
+            lister = HttpApi(passing, self._endpoint, self._key)
+            raw = await lister._exchange("GET", f"{self._endpoint.address}/models", None, timeout)
         try:
             entries = json.loads(raw.body)["data"] if raw.status == 200 else []
             return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
@@ -105,8 +108,6 @@ class HttpApi:
         Redirects are not followed: the key and the probe go where the config says, or nowhere.
         """
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
-        if method == "GET":  # the next request may come long after, on a connection that is gone
-            headers = {**headers, "Connection": "close"}
         data = json.dumps(body).encode("ascii") if body else None
         try:
             async with (
