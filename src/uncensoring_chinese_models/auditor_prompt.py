@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models.domain import Call, CallKey, Json, Purpose
+from uncensoring_chinese_models.domain import Call, CallKey, Json
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.visible import visible
 
@@ -91,9 +91,7 @@ class AuditorPrompt:
         shown = _cut(str(bad_reply), LONGEST_BAD_REPLY)
         return [*messages, {"role": "assistant", "content": shown}, self._user(ask)]
 
-    def call(
-        self, key: CallKey, messages: list[Json], *, with_format: bool, purpose: Purpose
-    ) -> Call:
+    def call(self, key: CallKey, messages: list[Json], *, with_format: bool) -> Call:
         """Return the request that carries these messages."""
         config, endpoint = self._config, self._config.auditing_endpoint
         if endpoint.is_openrouter and config.auditing_model.startswith("anthropic/"):
@@ -108,13 +106,12 @@ class AuditorPrompt:
             body["response_format"] = self._response_format
         body |= endpoint.traits.chat_body
         body |= endpoint.extra_body
-        key = CallKey(key.iteration, key.role, purpose, key.ordinal)
         return Call(key, "chat", body)
 
     def size(self, messages: list[Json]) -> int:
         """Return the bytes of the request that would carry these messages."""
         key = CallKey(1, "auditor", "turn")
-        body = self.call(key, messages, with_format=True, purpose="turn").body
+        body = self.call(key, messages, with_format=True).body
         return len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
     # --- messages -------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
@@ -114,18 +114,18 @@ class Interviewer:
         self, question: _Question, messages: list[Json], ordinal: int
     ) -> tuple[Reply, list[Json]]:
         """Send the messages; without `response_format` where the endpoint refuses it."""
-        key = question.key
-        purpose = key.purpose if question.closing or not ordinal else "re_ask"
-        key = CallKey(key.iteration, "auditor", purpose, ordinal)
+        purpose = question.key.purpose if question.closing or not ordinal else "re_ask"
+        key = replace(question.key, purpose=purpose, ordinal=ordinal)
         with_format = self._with_format
-        call = self.prompt.call(key, messages, with_format=with_format, purpose=purpose)
+        call = self.prompt.call(key, messages, with_format=with_format)
         try:
             return await self._auditor.complete(call), call.body["messages"]
         except RejectedError as err:
             if not with_format or err.status not in _FORMAT_REFUSED:
                 raise
         self._with_format = False
-        call = self.prompt.call(key, messages, with_format=False, purpose="schema_fallback")
+        key = replace(key, purpose="schema_fallback")
+        call = self.prompt.call(key, messages, with_format=False)
         return await self._auditor.complete(call), call.body["messages"]
 
     def _read(self, question: _Question, reply: Reply) -> ParsedReply:
