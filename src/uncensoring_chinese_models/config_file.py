@@ -37,7 +37,7 @@ class LoadedConfig:
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
     """Read the file, apply `key=value` words, validate."""
     raw = _read(Path(path))
-    mapping = _parse(raw, path)
+    mapping = parse_mapping(raw, path)
     names = [word.partition("=")[0] for word in overrides]
     for name in names:
         if names.count(name) > 1:
@@ -51,9 +51,9 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
     return LoadedConfig(settings, _merged(mapping, overrides) if overrides else raw)
 
 
-def describe(err: ValidationError, model: type[BaseModel]) -> str:
-    """Say in one sentence what is wrong with the first few fields."""
-    sentences = [_sentence(dict(item), model) for item in err.errors(include_url=False)]
+def describe(err: ValidationError, model: type[BaseModel], whole: str = "config") -> str:
+    """Say in one sentence what is wrong with the first few fields, or with the whole."""
+    sentences = [_sentence(dict(item), model, whole) for item in err.errors(include_url=False)]
     shown = "; ".join(sentences[:3])
     return shown + (f"; and {len(sentences) - 3} more" if len(sentences) > 3 else "") + "."
 
@@ -106,7 +106,8 @@ def _read(path: Path) -> bytes:
         raise ConfigError(f"The config file {path} cannot be read: {err.strerror}.") from err
 
 
-def _parse(raw: bytes, path: str | Path) -> Json:
+def parse_mapping(raw: bytes, path: str | Path) -> Json:
+    """Return the mapping that the bytes of a YAML file hold; the path is for messages only."""
     try:
         mapping = _load_yaml(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -205,7 +206,7 @@ def _settings_in(annotation: object) -> type[BaseModel] | None:
 # --- sentences ----------------------------------------------------------------------------------
 
 
-def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
+def _sentence(error: dict[str, Any], model: type[BaseModel], whole: str) -> str:
     where = ".".join(str(part) for part in error["loc"])
     if error["type"] == "extra_forbidden":
         return _unknown_key(where, str(error["loc"][-1]), _model_at(model, error["loc"][:-1]))
@@ -221,7 +222,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
     hint = ""
     if error["type"] == "string_type" and isinstance(given, int | float | date):
         hint = " (put it in quotes)"
-    return f"{where or 'config'} {message}{shown[:80]}{hint}"
+    return f"{where or whole} {message}{shown[:80]}{hint}"
 
 
 def _unknown_key(where: str, name: str, model: type[BaseModel] | None) -> str:
@@ -234,7 +235,11 @@ def _unknown_key(where: str, name: str, model: type[BaseModel] | None) -> str:
 def _model_at(model: type[BaseModel], path: Sequence[object]) -> type[BaseModel] | None:
     current: type[BaseModel] | None = model
     for part in path:
+        if isinstance(part, int):
+            continue  # an entry of the list that the part before it names
         if current is None or part not in current.model_fields:
             return None
-        current = _settings_in(current.model_fields[str(part)].annotation)
+        kinds = (current.model_fields[str(part)].annotation,)
+        kinds += get_args(kinds[0]) if get_origin(kinds[0]) is list else ()
+        current = next(filter(None, map(_settings_in, kinds)), None)
     return current

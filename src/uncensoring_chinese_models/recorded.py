@@ -1,0 +1,169 @@
+"""What a score reads of a run's files: typed, and nothing else.
+
+Text of models is carried as it is: pydantic's own `str` refuses lone surrogates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
+
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import CorruptRunError
+
+Text = InstanceOf[str]
+Place = tuple[int, str, int]
+"""Iteration, arm and index of a sample."""
+
+
+class _Recorded(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+
+class RecordedSample(_Recorded):
+    """One completion of the target, and what was sent for it."""
+
+    arm: str
+    index: int
+    formatted_prompt: Text | None
+    messages: list[Any] | None
+    prefill: Text | None
+    own_words: Text
+    outcome: str
+
+    @property
+    def heard(self) -> str:
+        """What the target itself wrote; what a host wrote in its place is not."""
+        return "" if self.outcome == "host_refusal" else self.own_words
+
+    def prompts(self) -> Iterator[str]:
+        """Yield every text that we sent for this sample."""
+        yield from filter(None, (self.formatted_prompt, self.prefill))
+        for message in self.messages or ():
+            content = message.get("content") if isinstance(message, dict) else None
+            # Content may also be a list of parts, {"type": "text", "text": ...}.
+            for part in content if isinstance(content, list) else (content,):
+                text = part.get("text") if isinstance(part, dict) else part
+                if isinstance(text, str):
+                    yield text
+
+
+class RecordedResponse(_Recorded):
+    """Everything the target answered in one iteration."""
+
+    iteration: int
+    prompt_sent: Text
+    question: Text | None = None
+    samples: list[RecordedSample]
+
+    def prompts(self) -> Iterator[str]:
+        """Yield every text that we sent in this iteration."""
+        yield from filter(None, (self.prompt_sent, self.question))
+        for sample in self.samples:
+            yield from sample.prompts()
+
+
+class _Reply(_Recorded):
+    prompt_strategy: Text = ""
+
+
+class RecordedTurn(_Recorded):
+    """One turn of the auditor."""
+
+    iteration: int
+    parsed: _Reply
+
+
+class RecordedQuote(_Recorded):
+    """A supporting excerpt that survives, and where it stands."""
+
+    excerpt: Text
+    iteration: int | None
+    arm: str | None
+    sample: int | None
+    start: int | None
+    end: int | None
+
+    @property
+    def place(self) -> tuple[int | None, str | None, int | None]:
+        """The sample that it quotes."""
+        return self.iteration, self.arm, self.sample
+
+
+class RecordedClaim(_Recorded):
+    """One entry of the final summary."""
+
+    text: Text
+    kind: Literal["knowledge", "behavior"]
+    hypothesis_ids: list[Text]
+    supported: bool
+    quotes: list[RecordedQuote]
+
+
+class RecordedHypothesis(_Recorded):
+    """One hypothesis of the last turn."""
+
+    id: Text
+    type: str
+    confidence: Literal["low", "medium", "high"]
+
+
+class RecordedSpend(_Recorded):
+    """What one side was asked and wrote."""
+
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class _Spends(_Recorded):
+    by_role: dict[str, RecordedSpend]
+    total: RecordedSpend
+
+
+class _Config(_Recorded):
+    topic: Text
+    audited_model: Text
+    auditing_model: Text
+
+
+class RecordedSummary(_Recorded):
+    """The summary of a run that ended."""
+
+    config: _Config
+    status: str
+    status_detail: Text | None = None
+    total_iterations: int
+    final_hypotheses: list[RecordedHypothesis]
+    claims: list[RecordedClaim]
+    spend: _Spends
+
+
+_Model = TypeVar("_Model", bound=_Recorded)
+
+
+def read_summary(data: Json) -> RecordedSummary:
+    """Read `summary.json`."""
+    return _read(RecordedSummary, data, "summary.json")
+
+
+def read_turns(turns: Sequence[Json]) -> tuple[RecordedTurn, ...]:
+    """Read the files of `auditor_turns`."""
+    return tuple(_read(RecordedTurn, data, "a file of auditor_turns") for data in turns)
+
+
+def read_responses(responses: Sequence[Json]) -> tuple[RecordedResponse, ...]:
+    """Read the files of `audited_responses`."""
+    return tuple(_read(RecordedResponse, data, "a file of audited_responses") for data in responses)
+
+
+def _read(model: type[_Model], data: Json, name: str) -> _Model:
+    try:
+        return model.model_validate(data)
+    except ValidationError as err:
+        where = ".".join(str(part) for part in err.errors()[0]["loc"])
+        raise CorruptRunError(
+            f"{name} is not what a run writes (see {where or 'its beginning'}); it cannot be scored."
+        ) from err

@@ -1,0 +1,70 @@
+"""The few statistics that a score needs: intervals for shares and for means, and the Brier score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import fmean, stdev
+
+# fmt: off
+_T_975 = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
+    2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
+    2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)
+# fmt: on
+"""The 0.975 quantiles of Student's t for 1 to 30 degrees of freedom; with more, that of 30 is
+used, which is a little too wide."""
+
+
+def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
+    """Return Wilson's score interval of a share; without any trial it is everything, 0 to 1.
+
+    Raises:
+        ValueError: there are fewer than no successes, or more than trials.
+    """
+    if not 0 <= successes <= n:
+        raise ValueError(f"{successes} of {n} is no share")
+    if n == 0:
+        return 0.0, 1.0
+    share, spread = successes / n, z * z / n
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
+    # At the ends the formula gives 0 and 1 but for rounding.
+    low = 0.0 if successes == 0 else middle - half
+    high = 1.0 if successes == n else middle + half
+    return low, high
+
+
+def brier(pairs: Sequence[tuple[float, bool]]) -> float | None:
+    """Return the mean squared distance of what was said from what was so; None without pairs."""
+    return fmean((said - so) ** 2 for said, so in pairs) if pairs else None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanInterval:
+    """A mean over a few independent runs, and how far it can be trusted."""
+
+    n: int
+    mean: float
+    minimum: float
+    maximum: float
+    low: float | None
+    """Lower end of the 95 % t interval; None for a single value, which has no spread."""
+    high: float | None
+
+
+def mean_interval(values: Sequence[float]) -> MeanInterval:
+    """Return the mean with its 95 % t interval: mean ± t · s / √n, with n - 1 degrees of freedom.
+
+    Raises:
+        ValueError: there is no value.
+    """
+    if not values:
+        raise ValueError("no values, so no mean")
+    n, mean, least, most = len(values), fmean(values), min(values), max(values)
+    if n == 1:
+        return MeanInterval(n, mean, least, most, None, None)
+    half = _T_975[min(n - 1, len(_T_975)) - 1] * stdev(values) / sqrt(n)
+    return MeanInterval(n, mean, least, most, mean - half, mean + half)
