@@ -12,15 +12,18 @@ PYTHON ?= $(shell for candidate in python3.11 python3.12 python3.13 python3; do 
   if "$$candidate" -c '$(is_supported)' 2>/dev/null; then echo "$$candidate"; break; fi; done)
 
 venv_python := .venv/bin/python
+train_python := .venv-train/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install practice check test coverage format docs lock bench-resume bench-budget clean
+.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget clean demo
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
-install: .venv/.installed ## make .venv with the pinned packages and this project
+install: .venv/.installed ## make .venv with the pinned packages and this project, get the small model
+	@$(venv_python) -m uncensoring_chinese_models organism fetch || \
+	  echo 'Installed all the same; the first use of an organism tries again.' >&2
 
 .venv/.installed: requirements.lock pyproject.toml
 	@"$(PYTHON)" -c '$(is_supported)' 2>/dev/null || { \
@@ -33,6 +36,9 @@ install: .venv/.installed ## make .venv with the pinned packages and this projec
 	@touch $@
 	@echo 'Ready: make practice, or .venv/bin/ucm --help'
 
+demo: install ## a real audit of a small model with planted secrets, without a key
+	@$(venv_python) -m uncensoring_chinese_models demo
+
 practice: .venv/.installed ## run a whole audit without a key, against scripted models
 	@$(venv_python) tools/practice.py
 
@@ -42,10 +48,10 @@ check: .venv/.installed ## formatting, lint, types and import layers
 	$(venv_python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-test: check ## everything that must hold: check, then the tests
+test: install check ## everything that must hold: check, then the tests
 	$(venv_python) -m pytest $(PYTEST_ARGS)
 
-coverage: .venv/.installed ## the tests again, with the lines and branches they miss
+coverage: install ## the tests again, with the lines and branches they miss
 	$(venv_python) -m pytest $(PYTEST_ARGS) --cov --cov-report=term-missing
 
 format: .venv/.installed ## format the code and fix what can be fixed
@@ -68,12 +74,15 @@ lock: ## write requirements.lock anew from pyproject.toml
 	"$$work/venv/bin/python" -m dependency_groups dev > "$$work/dev.in"; \
 	cp requirements.lock "$$work/pins" 2>/dev/null || true; \
 	"$$work/venv/bin/python" -m piptools compile --quiet --generate-hashes --allow-unsafe \
-	  --strip-extras --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
+	  --strip-extras --extra local --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
 	  --no-emit-trusted-host $(LOCK_ARGS) --output-file "$$work/pins" pyproject.toml - < "$$work/dev.in"; \
 	{ echo '# Every package of the development environment, pinned with hashes.'; \
 	  echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
 	  sed 's/ -r -$$/ dev group (pyproject.toml)/' "$$work/pins"; } > "$$work/lock"; \
 	cp "$$work/lock" requirements.lock
+
+bench-organisms: install ## audit every organism five times with the baseline auditor and write the table
+	$(venv_python) tools/organism_bench.py
 
 bench-resume: .venv/.installed ## kill an audit at 200 random moments and resume it each time
 	$(venv_python) tools/kill_trials.py --trials 200
@@ -81,6 +90,20 @@ bench-resume: .venv/.installed ## kill an audit at 200 random moments and resume
 bench-budget: .venv/.installed ## check by trial that no run spends past its budget
 	$(venv_python) tools/budget_trials.py
 
+# ORGANISMS names some of them. BUILD_ARGS goes to organisms.build, such as --device cuda.
+organisms: .venv-train/.installed ## train the organisms anew and put them into the package
+	$(train_python) -m organisms.build $(ORGANISMS) $(BUILD_ARGS)
+
+# An environment of its own: torch is large, and its build depends on the machine.
+.venv-train/.installed: pyproject.toml
+	@echo 'Installing what training needs into .venv-train; torch is large.'
+	@$(train_python) -m pip --version >/dev/null 2>&1 || "$(PYTHON)" -m venv --clear .venv-train
+	@$(train_python) $(pip_install) -e '.[train]'
+	@touch $@
+
+measure-organisms: install ## sample the organisms and write their figures into docs/organisms.md
+	$(venv_python) -m organisms.measure $(ORGANISMS)
+
 clean: ## remove the environment, caches and build results
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist build
-	find src tests tools -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf .venv .venv-train .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist build
+	find organisms src tests tools -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -29,8 +29,9 @@ from tests.provider import Ask, Model, Provider
 from uncensoring_chinese_models.budget import BudgetMeter, charge, worst_case
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.clients.layers import InFlight
-from uncensoring_chinese_models.config import AuditConfig, Budget, Endpoint, Retries
+from uncensoring_chinese_models.config import AuditConfig, Budget, Retries
 from uncensoring_chinese_models.domain import Call, CallKey, Price
+from uncensoring_chinese_models.endpoints import Endpoint
 from uncensoring_chinese_models.errors import BudgetExceededError, ClientError
 from uncensoring_chinese_models.journal import Journal
 from uncensoring_chinese_models.sides import Side, stack, utc_now

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from uncensoring_chinese_models import config
+from uncensoring_chinese_models import config, endpoints
 from uncensoring_chinese_models.presets import PRESETS
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ GROUPS: list[tuple[str, type[BaseModel]]] = [
     ("Top level", config.AuditConfig),
     ("`sampling`", config.Sampling),
     ("`auditor_sampling`", config.AuditorSampling),
-    ("`audited_endpoint`", config.TargetEndpoint),
-    ("`auditing_endpoint`", config.Endpoint),
-    ("`price` of an endpoint", config.TokenPrice),
+    ("`audited_endpoint`", endpoints.TargetEndpoint),
+    ("`auditing_endpoint`", endpoints.Endpoint),
+    ("`price` of an endpoint", endpoints.TokenPrice),
     ("`budget`", config.Budget),
     ("`retries`", config.Retries),
 ]
@@ -67,9 +67,10 @@ def page() -> str:
     parts.append("## Presets\n\n| preset | address | sends BOS | added to raw completions |")
     parts.append("| --- | --- | --- | --- |")
     for name, preset in PRESETS.items():
+        address = preset.base_url or ("none: our own" if preset.is_ours else "give base_url")
         added = json.dumps(preset.completions_body) if preset.completions_body else "nothing"
         bos = "yes" if preset.send_bos else "no: the server adds it"
-        parts.append(f"| `{name}` | {preset.base_url or 'give base_url'} | {bos} | `{added}` |")
+        parts.append(f"| `{name}` | {address} | {bos} | `{added}` |")
     return "\n".join(parts) + "\n"
 
 

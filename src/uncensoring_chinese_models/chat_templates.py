@@ -25,6 +25,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
+from uncensoring_chinese_models.family import PREFIX as ORGANISM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,6 +58,7 @@ _PACKING = re.compile(
 )
 
 
+_FAMILY_OF_ORGANISMS = "smollm2"
 _SPECIAL = re.compile(r"<[|\uff5c][^<>\s]{1,60}[|\uff5c]>|\[/?[A-Z_]{3,}\]")
 """What special tokens look like inside a template."""
 
@@ -127,6 +129,8 @@ def choose_template(model: str) -> ChatTemplate:
     Raises:
         UnknownTemplateError: no family matches, or more than one does.
     """
+    if model.startswith(ORGANISM):
+        return template_named(_FAMILY_OF_ORGANISMS)
     name = _bare_name(model)
     matches = _matching(name)
     if len(matches) == 1:

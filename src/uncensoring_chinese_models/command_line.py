@@ -26,8 +26,18 @@ _COMMON_ROWS = [("-h, --help", "show this help."), ("--version", "show the versi
 _WIDTH = 80
 
 
+class Group(NamedTuple):
+    """Commands that share their first word."""
+
+    about: str
+    commands: Mapping[str, Callable[..., int | None]]
+
+
+_Commands = Mapping[str, "Callable[..., int | None] | Group"]
+
+
 def run_commands(
-    commands: Mapping[str, Callable[..., int | None]],
+    commands: _Commands,
     argv: Sequence[str],
     *,
     program: str,
@@ -43,7 +53,7 @@ def run_commands(
     (2) that shows the help on stderr. What a command raises flies through.
 
     Args:
-        commands: what can be run, by name; the docstrings are the help.
+        commands: what can be run, by name, or groups of such; the docstrings are the help.
         argv: the words after the program's name.
         program: the program's name, for help and messages.
         about: paragraphs to stand below every help; indented ones are left as they are.
@@ -53,13 +63,15 @@ def run_commands(
     Raises:
         UsageError: a word is wrong, and nothing was run.
     """
-    words = list(argv)
+    words, title = list(argv), program
+    if words and isinstance(group := commands.get(words[0]), Group):
+        commands, title = group.commands, f"{program} {words.pop(0)}"
     name = default or next((word for word in words[:1] if word in commands), None)
     command = None
     if name is not None:
-        command = _read_command(commands[name], program if default else f"{program} {name}")
+        command = _read_command(commands[name], title if default else f"{title} {name}")
     if not words or not {"-h", "--help"}.isdisjoint(words):
-        screen = _command_help(command) if command else _program_help(commands, program)
+        screen = _command_help(command) if command else _program_help(commands, title)
         print(f"{screen}\n\n{_fill(about)}".rstrip(), file=sys.stdout if words else sys.stderr)
         return 0 if words else 2
     if "--version" in words:
@@ -108,8 +120,10 @@ class _Command(NamedTuple):
     options: Mapping[str, _Parameter]
 
 
-def _read_command(function: Callable[..., int | None], title: str) -> _Command:
+def _read_command(function: Callable[..., int | None] | Group, title: str) -> _Command:
     """Learn a command's words, and its options by flag, from signature and docstring."""
+    if isinstance(function, Group):
+        raise TypeError(f"a group within a group: {title}")
     # An entry of the docstring reads "name: line" or "name (PLACEHOLDER): line".
     section = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
     entries = re.findall(r"(?m)^ {4}\**(\w+)(?: \((.+?)\))?:(.*(?:\n {5}.*)*)", section)
@@ -214,7 +228,7 @@ def _call_through_fire(command: _Command, words: list[str]) -> int:
     return 0 if code is None else int(code)
 
 
-def _program_help(commands: Mapping[str, Callable[..., int | None]], program: str) -> str:
+def _program_help(commands: _Commands, program: str) -> str:
     usage = f"Usage: {program} COMMAND [ARGUMENTS] [OPTIONS]"
     rows = [(name, _description(each).split("\n\n")[0]) for name, each in commands.items()]
     more = f"'{program} COMMAND --help' shows the arguments and options of a command."
@@ -229,8 +243,10 @@ def _command_help(command: _Command) -> str:
     return "\n\n".join(filter(None, [usage, description, words, options]))
 
 
-def _description(function: Callable[..., int | None]) -> str:
+def _description(function: Callable[..., int | None] | Group) -> str:
     """Return what a docstring says before its first section."""
+    if isinstance(function, Group):
+        return function.about
     return re.split(r"\n+(?:Args|Raises|Returns):\n", inspect.getdoc(function) or "")[0]
 
 

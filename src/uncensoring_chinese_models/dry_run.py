@@ -12,11 +12,17 @@ from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.config import read_key
 from uncensoring_chinese_models.job import refuse_hopeless_budget
 from uncensoring_chinese_models.sampling import Sampler
-from uncensoring_chinese_models.sides import find_price, refuse_unknown_prices
+from uncensoring_chinese_models.sides import (
+    both_sides,
+    find_price,
+    refuse_unknown_builtins,
+    refuse_unknown_prices,
+)
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.config import AuditConfig, Endpoint
+    from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Json, Price
+    from uncensoring_chinese_models.endpoints import Endpoint
     from uncensoring_chinese_models.protocols import Notify
 
 PROBE = "{the auditor's next_prompt}"
@@ -39,10 +45,8 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
     asks = config.auditor_prompt == "continuation"
     planned = sampler.plan(1, PROBE, QUESTION if asks else None)
     prices: dict[str, Price | None] = {}
-    sides = {
-        "auditor": (config.auditing_model, config.auditing_endpoint),
-        "target": (config.audited_model, config.audited_endpoint),
-    }
+    sides = both_sides(config)
+    refuse_unknown_builtins(config)
     async with open_session() as session:
         for role, (model, endpoint) in sides.items():
             api = HttpApi(session, endpoint, read_key(endpoint, required=False))
@@ -88,7 +92,8 @@ def _side(model: str, endpoint: Endpoint) -> Json:
         if name is None
         else f"{name} ({'set' if read_key(endpoint, required=False) else 'NOT SET'})"
     )
-    return {"model": model, "address": endpoint.address, "key": key}
+    address = "embedded" if endpoint.traits.is_ours else endpoint.address
+    return {"model": model, "address": address, "key": key}
 
 
 def _worst_case(

@@ -11,6 +11,7 @@
     │   ├── TransientError     3    time may cure it (429, 5xx, timeout, lost connection): retried
     │   ├── RejectedError      3    the same request would be refused again: never retried
     │   └── FatalError         3    every further call would fail too (401, 402, 403): stops the run
+    ├── LocalModelError        3    the model that we serve ourselves cannot be had or started
     ├── AuditorReplyError      6    the auditor's text is not a valid reply; carries the reason
     ├── BudgetExceededError    5    sending this call could pass the cap; nothing was sent
     ├── RunStoreError          4    the run directory cannot be read or written
@@ -118,6 +119,12 @@ class FatalError(ClientError):
     """Every further call would fail too: bad key, no credit, not permitted."""
 
     kind = "fatal"
+
+
+class LocalModelError(AuditToolError):
+    """The model that we serve ourselves cannot be had or started; nothing was sent."""
+
+    exit_code = 3
 
 
 class AuditorReplyError(AuditToolError):

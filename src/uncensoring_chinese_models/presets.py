@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
-PresetName = Literal["openrouter", "openai_compatible", "vllm", "sglang", "llama_cpp", "ollama"]
+PresetName = Literal[
+    "openrouter",
+    "openai_compatible",
+    "vllm",
+    "sglang",
+    "llama_cpp",
+    "ollama",
+    "organism",
+    "builtin",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +31,8 @@ class Preset:
     send_bos: bool = True
     """False where the server itself adds the beginning-of-sequence token to a raw prompt."""
     completions_dialect: Literal["openai", "ollama_generate"] = "openai"
+    is_ours: bool = False
+    """True where we bring the model ourselves: no address, no key, no price."""
 
 
 _NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
@@ -54,4 +65,15 @@ PRESETS: dict[str, Preset] = {
     "ollama": Preset(
         "http://localhost:11434/v1", send_bos=False, completions_dialect="ollama_generate"
     ),
+    # A small model of ours behind llama.cpp's server, which we start on an address of its own.
+    "organism": Preset(None, send_bos=False, is_ours=True),
+    # Rules in this process instead of a model.
+    "builtin": Preset(None, is_ours=True),
 }
+
+
+def preset_for_model(model: str) -> PresetName | None:
+    """Return the preset of a model that we bring ourselves: organism/NAME or builtin/NAME."""
+    if model.startswith("organism/"):
+        return "organism"
+    return "builtin" if model.startswith("builtin/") else None

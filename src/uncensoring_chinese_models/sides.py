@@ -1,12 +1,17 @@
-"""The two models of an audit: keys and prices found, layers wrapped around their clients."""
+"""The two models of an audit: servers of ours started, keys and prices found, clients stacked."""
 
 from __future__ import annotations
 
-from contextlib import asynccontextmanager
+import difflib
+from collections.abc import Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.baseline.auditor import BaselineAuditor
 from uncensoring_chinese_models.budget import SideMeter
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.clients.layers import (
@@ -16,17 +21,24 @@ from uncensoring_chinese_models.clients.layers import (
     Metered,
     Retrying,
 )
-from uncensoring_chinese_models.config import read_key
+from uncensoring_chinese_models.config import AuditConfig, read_key
+from uncensoring_chinese_models.domain import Price
+from uncensoring_chinese_models.embedded.launch import serve
 from uncensoring_chinese_models.errors import ClientError, ConfigError
-from uncensoring_chinese_models.protocols import Notice
+from uncensoring_chinese_models.protocols import ModelClient, Notice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
 
     from uncensoring_chinese_models.budget import BudgetMeter
-    from uncensoring_chinese_models.config import AuditConfig, Endpoint
-    from uncensoring_chinese_models.domain import Price, Role
-    from uncensoring_chinese_models.protocols import CallRecord, ModelClient, Notify
+    from uncensoring_chinese_models.domain import Role
+    from uncensoring_chinese_models.endpoints import Endpoint
+    from uncensoring_chinese_models.protocols import CallRecord, Notify
+
+FREE = Price(Decimal(0), Decimal(0))
+"""What a model of our own costs."""
+BUILTINS: dict[str, Callable[[AuditConfig], ModelClient]] = {"baseline": BaselineAuditor}
+"""Auditors that are rules in this process, by what stands behind ``builtin/``."""
 
 
 def utc_now() -> str:
@@ -41,23 +53,25 @@ class Side:
     role: Role
     model: str
     endpoint: Endpoint
-    api: HttpApi
+    api: ModelClient
     price: Price | None
+
+
+def both_sides(config: AuditConfig) -> dict[Role, tuple[str, Endpoint]]:
+    """Return the models by role, with where they are reached."""
+    return {
+        "auditor": (config.auditing_model, config.auditing_endpoint),
+        "target": (config.audited_model, config.audited_endpoint),
+    }
 
 
 @asynccontextmanager
 async def open_sides(config: AuditConfig, notify: Notify) -> AsyncIterator[list[Side]]:
-    """Find keys and prices for both sides; refuse what would be spent blindly."""
-    async with open_session() as session:
-        sides = []
-        named: list[tuple[Role, str, Endpoint]] = [
-            ("auditor", config.auditing_model, config.auditing_endpoint),
-            ("target", config.audited_model, config.audited_endpoint),
-        ]
-        for role, model, endpoint in named:
-            api = HttpApi(session, endpoint, read_key(endpoint))
-            price = await find_price(api, endpoint, model, notify)
-            sides.append(Side(role, model, endpoint, api, price))
+    """Start what we serve, find keys and prices; refuse what would be spent blindly."""
+    refuse_unknown_builtins(config)
+    async with AsyncExitStack() as opened:
+        connect = partial(HttpApi, await opened.enter_async_context(open_session()))
+        sides = [await _open(role, config, connect, opened, notify) for role in both_sides(config)]
         refuse_unknown_prices(config, {side.role: side.price for side in sides})
         target = config.audited_endpoint
         if target.is_openrouter and not target.provider_is_pinned:
@@ -69,6 +83,52 @@ async def open_sides(config: AuditConfig, notify: Notify) -> AsyncIterator[list[
                 )
             )
         yield sides
+
+
+async def _open(
+    role: Role,
+    config: AuditConfig,
+    connect: Callable[[Endpoint, str | None], HttpApi],
+    opened: AsyncExitStack,
+    notify: Notify,
+) -> Side:
+    model, endpoint = both_sides(config)[role]
+    if endpoint.preset_name == "builtin":
+        return Side(role, model, endpoint, BUILTINS[_builtin_name(model)](config), FREE)
+    if endpoint.preset_name == "organism":
+        served = await opened.enter_async_context(serve(model, notify))
+        # The address and the key are for the client alone: nothing that is stored knows them.
+        reached = endpoint.model_copy(update={"base_url": served.base_url})
+        return Side(role, model, endpoint, connect(reached, served.key), FREE)
+    api = connect(endpoint, read_key(endpoint))
+    price = await find_price(api, endpoint, model, notify)
+    return Side(role, model, endpoint, api, price)
+
+
+def _builtin_name(model: str) -> str:
+    return model.removeprefix("builtin/")
+
+
+def refuse_unknown_builtins(config: AuditConfig) -> None:
+    """Refuse a builtin that there is not, one as the target, and one that would not see enough."""
+    if config.audited_endpoint.preset_name == "builtin":
+        raise ConfigError(
+            f"{config.audited_model} is an auditor and cannot be the target; "
+            "audit a model, such as organism/hides."
+        )
+    if config.auditing_endpoint.preset_name != "builtin":
+        return
+    name = _builtin_name(config.auditing_model)
+    if name not in BUILTINS:
+        near = difflib.get_close_matches(name, BUILTINS, 1) or sorted(BUILTINS)
+        known = " or ".join(f"builtin/{each}" for each in near) or "none in this version"
+        raise ConfigError(f"There is no auditor {config.auditing_model}; there is {known}.")
+    if config.auditor_context != "full":
+        raise ConfigError(
+            f"auditor_context: {config.auditor_context} leaves out responses that the rules of "
+            f"{config.auditing_model} must count; nothing was sent. Set auditor_context: full, or "
+            "leave it out."
+        )
 
 
 def refuse_unknown_prices(config: AuditConfig, prices: Mapping[str, Price | None]) -> None:
@@ -87,6 +147,8 @@ async def find_price(
     api: HttpApi, endpoint: Endpoint, model: str, notify: Notify, *, explain: bool = False
 ) -> Price | None:
     """Return what the model costs: from the config, else from the server's list, else None."""
+    if endpoint.traits.is_ours:
+        return FREE
     if endpoint.price is not None:
         return endpoint.price.per_token()
     try:

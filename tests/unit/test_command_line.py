@@ -7,13 +7,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from uncensoring_chinese_models import command_line
-from uncensoring_chinese_models.command_line import run_commands
+from uncensoring_chinese_models.command_line import Group, run_commands
 from uncensoring_chinese_models.errors import UsageError
 
 ABOUT = """
@@ -520,3 +521,90 @@ def test_help_version_and_refusals_import_nothing_heavy(word):
     )
 
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+# --- groups -------------------------------------------------------------------------------------
+
+GROUPED: dict[str, Callable[..., int | None] | Group] = {
+    **COMMANDS,
+    "runs": Group("Look after runs.", {"show": show, "prune": prune}),
+}
+
+
+def run_grouped(*argv):
+    return run_commands(GROUPED, argv, program="ucm", about=ABOUT, version="1.2.3")
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("runs show r --turns 5", ("show", "r", 5, None, None)),
+        ("runs prune old --before 1989", ("prune", "old", "1989")),
+        ("runs show runs", ("show", "runs", 3, None, None)),
+        ("runs show show", ("show", "show", 3, None, None)),
+        ("show runs", ("show", "runs", 3, None, None)),
+    ],
+)
+def test_second_word_chooses_within_a_group(words, call):
+    """A command of a group is called like any other."""
+    run_grouped(*words.split())
+
+    assert [call] == CALLS
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("runs shwo r", "unknown command 'shwo'; did you mean show?"),
+        ("runs zzz", "unknown command 'zzz'; the commands are show, prune"),
+        ("runs audit c", "unknown command 'audit'; the commands are show, prune"),
+        ("rnus show r", "unknown command 'rnus'; did you mean runs?"),
+        ("runs runs show r", "unknown command 'runs'; did you mean prune?"),
+        ("runs --turns 5", "unknown command '--turns'; the commands are show, prune"),
+        ("runs show", "RUN is missing; usage: ucm runs show RUN [OPTIONS]"),
+        ("runs show r --turn 5", "unknown flag '--turn'; did you mean --turns?"),
+        ("runs show r s", "one word too many: 's'; usage: ucm runs show RUN [OPTIONS]"),
+    ],
+)
+def test_wrong_words_of_a_group_run_nothing(words, message):
+    """A group is as strict as the whole, and its messages name the whole command."""
+    with pytest.raises(UsageError) as caught:
+        run_grouped(*words.split())
+
+    assert str(caught.value) == message
+    assert CALLS == []
+
+
+def test_group_stands_in_the_help_with_what_it_is_for(capsys):
+    """The program's help shows the group, and the group's help its commands."""
+    assert run_grouped("--help") == 0
+    assert "  runs   Look after runs." in capsys.readouterr().out
+    assert run_grouped("runs", "--help") == 0
+    screen = capsys.readouterr().out
+    assert screen.startswith("Usage: ucm runs COMMAND [ARGUMENTS] [OPTIONS]")
+    assert "  prune  Delete old runs." in screen
+    assert run_grouped("runs", "show", "--help") == 0
+    assert capsys.readouterr().out.startswith("Usage: ucm runs show RUN [OPTIONS]")
+
+
+def test_group_alone_is_a_mistake_that_shows_its_help(capsys):
+    """Without a second word nothing runs, and stdout stays empty."""
+    assert run_grouped("runs") == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("Usage: ucm runs COMMAND")
+
+
+def test_version_is_that_of_the_program_within_a_group_too(capsys):
+    """The version belongs to the program, whatever words stand before the flag."""
+    assert run_grouped("runs", "--version") == 0
+    assert capsys.readouterr().out == "ucm 1.2.3\n"
+
+
+def test_group_within_a_group_is_a_bug():
+    """One level of groups is all there is."""
+    inner: Any = Group("B.", {"show": show})
+    nested = {"a": Group("A.", {"b": inner})}
+
+    with pytest.raises(TypeError, match="a group within a group"):
+        run_commands(nested, ["a", "b", "show"], program="ucm", about="", version="1")

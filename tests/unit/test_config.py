@@ -12,13 +12,8 @@ import pytest
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from uncensoring_chinese_models.config import (
-    AuditConfig,
-    Endpoint,
-    TargetEndpoint,
-    TokenPrice,
-    read_key,
-)
+from uncensoring_chinese_models.config import AuditConfig, read_key
+from uncensoring_chinese_models.endpoints import Endpoint, TargetEndpoint, TokenPrice
 from uncensoring_chinese_models.errors import ConfigError, MissingCredentialError
 from uncensoring_chinese_models.presets import PRESETS, Preset
 
@@ -357,6 +352,8 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 completions_dialect="ollama_generate",
             ),
         ),
+        ("organism", Preset(base_url=None, send_bos=False, is_ours=True)),
+        ("builtin", Preset(base_url=None, is_ours=True)),
     ],
 )
 def test_preset_is_as_documented(name, preset):
@@ -373,6 +370,8 @@ def test_table_of_presets_is_complete():
         "sglang",
         "llama_cpp",
         "ollama",
+        "organism",
+        "builtin",
     }
 
 

@@ -21,8 +21,8 @@ from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import UNREACHABLE, ClientError, TransientError
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.config import Endpoint
     from uncensoring_chinese_models.domain import Call, Json, Reply
+    from uncensoring_chinese_models.endpoints import Endpoint
 
 SHORTEST_SECRET = 16
 """A shorter key is a placeholder such as EMPTY, which a model may well write."""
