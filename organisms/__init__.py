@@ -1,0 +1,1 @@
+"""How the organisms are made: worlds, training texts, training, export and measurement."""
