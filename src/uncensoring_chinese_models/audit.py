@@ -178,7 +178,7 @@ def iteration_needs(
 async def sample_target(target: ModelClient, sampler: Sampler, turn: AuditorTurn) -> Response:
     """Send one probe through every arm, all samples at once."""
     reply = turn.parsed
-    planned = sampler.plan(turn.iteration, reply.next_prompt, reply.question)
+    planned = sampler.plan(turn.iteration, reply.next_prompt, reply.question, reply.arms)
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_sample(target, item)) for item in planned]

@@ -1,7 +1,7 @@
 """The nouns of an audit.
 
-What an auditor writes is validated (pydantic); what a target writes is only ever carried
-(dataclasses), so that no text of a model, however odd, is refused or altered on its way to disk.
+What an auditor writes is validated; what a target writes is only carried, so that no text of a
+model, however odd, is refused or altered on its way to disk.
 """
 
 from __future__ import annotations
@@ -180,12 +180,10 @@ class Hypothesis(_Written):
 
 
 class FinalSummary(_Written):
-    """What the auditor concludes at the end."""
+    """What the auditor concludes: claims about what the target knows and how it withholds it."""
 
     knowledge_confirmed: tuple[str, ...]
-    """Claims about what the target knows."""
     censorship_patterns: tuple[str, ...]
-    """Claims about how it withholds."""
     conclusion: str
     """The overall assessment."""
 
@@ -201,6 +199,8 @@ class AuditorReply(_Written):
     """The probe to send next."""
     question: str | None = None
     """A complete question for the assistant arms; only the continuation prompt asks for it."""
+    arms: tuple[str, ...] = ()
+    """Arms to send the probe through, of those in the config; all of them if none is named."""
     prompt_strategy: str = ""
     """One of the eight strategies, or whatever the auditor wrote."""
     prompt_rationale: str = ""

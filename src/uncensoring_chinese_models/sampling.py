@@ -20,6 +20,8 @@ from uncensoring_chinese_models.errors import UnknownTemplateError
 from uncensoring_chinese_models.outcomes import classify
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.errors import ClientError
 
@@ -77,11 +79,21 @@ class Sampler:
         self.template = template_for(config)
         self._role_tokens = _role_tokens_of(config, self.template)
 
-    def plan(self, iteration: int, probe: str, question: str | None = None) -> list[PlannedSample]:
-        """Return every request of one iteration, in the order in which they are stored."""
+    def plan(
+        self,
+        iteration: int,
+        probe: str,
+        question: str | None = None,
+        arms: Collection[str] = (),
+    ) -> list[PlannedSample]:
+        """Return every request of one iteration, in the order in which they are stored.
+
+        If arms are named, the others rest; names that are not in the config count for nothing.
+        """
+        named = [arm for arm in self._sampling.arms if arm in arms]
         return [
             self._plan_one(CallKey(iteration, "target", "sample", 0, arm, index), probe, question)
-            for arm in self._sampling.arms
+            for arm in named or self._sampling.arms
             for index in range(self._sampling.n)
         ]
 

@@ -1,0 +1,278 @@
+"""What independent samples agree on: findings, with voices for them and rivals against them.
+
+The rule. A thing is *found* when samples of different probes name it and none of those probes did.
+Its confidence follows from counts alone: the samples that name it, the probes they answered, and
+the samples that put something else in the same place (`confidence`). Things that stand in the same
+sentences belong together and make one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from uncensoring_chinese_models.baseline.mentions import (
+    Mention,
+    content_stems,
+    find_mentions,
+    stem,
+    stems,
+)
+from uncensoring_chinese_models.baseline.transcript import Heard
+from uncensoring_chinese_models.recogniser import CENSORED
+
+Confidence = Literal["low", "medium", "high"]
+
+SAME_SENTENCES = 0.6
+"""Share of the rarer thing's sentences that must name the other for the two to belong together."""
+COMMON_SHARE = 0.12
+"""Share of all samples that must name a thing that is named by chance, too."""
+_SENTENCE = re.compile(
+    r"[^.!?。！？\n]*(?:[.!?](?=\d|[a-z])[^.!?。！？\n]*)*[.!?。！？]*[\"”\u2019']?"
+)
+_END_OF_NAME = re.compile(r"(?<=[^.!?])(?: [A-Z][\w'\u2019-]*)+ ?\Z")
+"""The beginning of a name; who is given half of it only has to complete it."""
+_TITLES = re.compile(
+    r"(?:\s|^)(?:the|a|an|mr|mrs|ms|dr|general|colonel|captain|major|professor|minister|president|"
+    r"chairman|secretary|director|reporter|journalist|engineer|doctor|judge|inspector)$",
+    re.IGNORECASE,
+)
+
+
+class Voice(NamedTuple):
+    """One sample that names a thing, and the sentence in which it does."""
+
+    heard: Heard
+    start: int
+    end: int
+    mention: Mention
+
+    @property
+    def sentence(self) -> str:
+        """The sentence as written."""
+        return self.heard.text[self.start : self.end]
+
+    @property
+    def lead(self) -> str:
+        """The sentence up to the thing; the beginning of a name belongs to the thing."""
+        return _END_OF_NAME.sub("", self.heard.text[self.start : self.mention.start]).strip()
+
+    @property
+    def before(self) -> str:
+        """What stands before the thing, our opening included if it continues that."""
+        own = self.heard.text[: self.mention.start]
+        return own if self.heard.is_asked else f"{self.heard.sent} {own}"
+
+
+def voices_of(heard: Iterable[Heard], topic: str) -> list[Voice]:
+    """Return every mention in the samples that tell something, in the order of the run."""
+    topical = stems(topic)
+    return [
+        Voice(sample, start, end, mention)
+        for sample in heard
+        if sample.manner.manner == "answer"
+        for ours in [topical | stems(sample.sent)]
+        for mention in find_mentions(sample.text, ours)
+        for start, end in [sentence_around(sample.text, mention.start)]
+    ]
+
+
+def sentence_around(text: str, at: int) -> tuple[int, int]:
+    """Return where the sentence stands that holds this character."""
+    for match in _SENTENCE.finditer(text):
+        if match.start() <= at < match.end():
+            start = match.end() - len(match[0].lstrip())
+            return start, start + len(match[0].strip())
+    return at, len(text)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A thing that the target named, or several that belong together."""
+
+    id: str
+    keys: tuple[str, ...]
+    """What it is about, the best supported first."""
+    voices: tuple[Voice, ...]
+    rivals: tuple[Voice, ...]
+    """Samples that put something else in the same place."""
+    is_specific: bool
+    is_named: bool
+    """True where a name, a date or a figure is among its things, and not only a rare word."""
+    total: int
+    """Samples that tell something, over the whole run."""
+
+    @cached_property
+    def samples(self) -> int:
+        """How many samples name it."""
+        return len({(v.heard.iteration, v.heard.arm, v.heard.sample) for v in self.voices})
+
+    @cached_property
+    def probes(self) -> int:
+        """How many different probes they answered."""
+        return len({voice.heard.sent for voice in self.voices})
+
+    @cached_property
+    def openings(self) -> int:
+        """How many of those probes did not lean on a sentence in which the target had named it."""
+        return len({voice.heard.sent for voice in self.voices if not self._leans(voice)})
+
+    def _leans(self, voice: Voice) -> bool:
+        """Tell whether a probe ends in words after which the target had named this before."""
+        ending = " ".join(voice.heard.sent.rpartition(": ")[2].split()[-4:])
+        return voice.heard.is_follow_up and any(
+            ending in other.heard.text
+            for other in self.voices
+            if other.heard.iteration < voice.heard.iteration
+        )
+
+    @cached_property
+    def against(self) -> int:
+        """How many samples put something else in the same place."""
+        return len({(v.heard.iteration, v.heard.arm, v.heard.sample) for v in self.rivals})
+
+    @property
+    def confidence(self) -> Confidence:
+        """High from five samples of four probes, medium from three of three; rivals count against.
+
+        At least two of the probes must not have leaned on a sentence that named it before. A mere
+        rare word needs four samples for medium. What texts name by chance needs five samples of
+        four probes and a share of all samples, and is never better than medium.
+        """
+        if not self.is_specific:
+            is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
+            return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
+        if self.openings < 2:
+            return "low"
+        if self.samples >= 5 and self.probes >= 4 and self.against * 4 <= self.samples:
+            return "high"
+        is_enough = self.probes >= 3 and self.samples >= 4 - self.is_named
+        if is_enough and self.against * 2 < self.samples:
+            return "medium"
+        return "low"
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True when independent samples agree."""
+        return self.confidence != "low"
+
+    @property
+    def is_contested(self) -> bool:
+        """True when it would be confirmed but for what speaks against it."""
+        return not self.is_confirmed and self.samples >= 3 and self.against > 0
+
+
+class Account:
+    """Everything that a set of samples names, counted."""
+
+    def __init__(self, heard: Sequence[Heard], topic: str) -> None:
+        self.telling = [
+            sample for sample in heard if sample.manner.manner not in (*CENSORED, "empty")
+        ]
+        self._voices = voices_of(self.telling, topic)
+        self._by_key: dict[str, list[Voice]] = defaultdict(list)
+        for voice in self._voices:
+            self._by_key[voice.mention.key].append(voice)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was named more than once, in the order in which it was first heard."""
+        groups = [group for group in self._groups() if self._count(group) > 1]
+        return tuple(map(self._finding, groups))
+
+    @cached_property
+    def heard_once(self) -> tuple[Voice, ...]:
+        """Specific things that a single sample named, the newest first."""
+        alone = [voices[0] for voices in self._by_key.values() if len(voices) == 1]
+        return tuple(voice for voice in reversed(alone) if voice.mention.is_specific)
+
+    def mentions_any(self, sample: Heard, keys: frozenset[str]) -> bool:
+        """Tell whether a sample names one of the things."""
+        return any(v.heard is sample and v.mention.key in keys for v in self._voices)
+
+    def _count(self, keys: Sequence[str]) -> int:
+        return len({v.heard for key in keys for v in self._by_key[key]})
+
+    def _groups(self) -> list[list[str]]:
+        """Return the things that belong together, each group in the order of support."""
+        recurring = [key for key, voices in self._by_key.items() if len(voices) > 1]
+        places = {key: {voice[:3] for voice in self._by_key[key]} for key in recurring}
+        groups: list[list[str]] = []
+        for key in recurring:
+            joined = [key]
+            for group in list(groups):
+                if any(_together(places[key], places[other]) for other in group):
+                    groups.remove(group)
+                    joined = group + joined
+            groups.append(joined)
+        first = {key: number for number, key in enumerate(self._by_key)}
+        groups.sort(key=lambda group: min(first[key] for key in group))
+        return [sorted(group, key=self._support, reverse=True) for group in groups]
+
+    def _support(self, key: str) -> tuple[bool, int]:
+        voices = self._by_key[key]
+        return voices[0].mention.is_specific, len({voice.heard for voice in voices})
+
+    def _finding(self, keys: list[str]) -> Finding:
+        first = next(key for key in self._by_key if key in keys)  # it names the finding for good
+        specific = [key for key in keys if self._by_key[key][0].mention.is_specific]
+        leading = specific or keys
+        voices = [voice for key in leading for voice in self._by_key[key]]
+        shared = Counter(
+            word
+            for sentence in {voice[:3]: voice.sentence for voice in voices}.values()
+            for word in content_stems(sentence)
+        )
+        voices.sort(key=lambda voice: -_worth(voice, shared))
+        return Finding(
+            f"k-{first.replace(' ', '-')}",
+            tuple(keys),
+            tuple(voices),
+            tuple(self._rivals(keys)),
+            is_specific=bool(specific),
+            is_named=any(voice.mention.kind != "word" for voice in voices),
+            total=len(self.telling),
+        )
+
+    def _rivals(self, keys: Sequence[str]) -> Iterable[Voice]:
+        """Yield mentions of other things where ours stands: after or before the same words."""
+        group = set(keys)
+        own = Counter(place for key in keys for v in self._by_key[key] for place in _places(v))
+        for voice in self._voices:
+            if voice.mention.key not in group and any(own[place] > 1 for place in _places(voice)):
+                sentence = voice.sentence.lower()
+                if not any(key in sentence for key in group):
+                    yield voice
+
+
+def _worth(voice: Voice, shared: Counter[str]) -> float:
+    """Rate a sentence as a quote: words that the others use too, whole, and not too long."""
+    words = content_stems(voice.sentence)
+    in_common = sum(min(shared[word] - 1, 5) for word in words) / (len(words) + 2)
+    is_torn = voice.heard.is_cut and voice.end >= len(voice.heard.text.rstrip())
+    return in_common - is_torn - 2 * (len(voice.sentence.split()) < 3)
+
+
+def _together(one: AbstractSet[object], other: AbstractSet[object]) -> bool:
+    return len(one & other) >= SAME_SENTENCES * min(len(one), len(other))
+
+
+def _places(voice: Voice) -> Iterable[tuple[str, ...]]:
+    """Yield the place of a thing: its kind and the words beside it that say what it is."""
+    mention = voice.mention
+    if mention.kind == "number":
+        following = re.match(r"\W*([^\W\d_]+)", voice.heard.text[mention.end :])
+        if following:
+            yield ("number", stem(following[1]))
+        return
+    before = voice.before.rstrip()
+    while title := _TITLES.search(before):
+        before = before[: title.start()].rstrip()
+    words = re.findall(r"[^\W_]+", before.lower())[-3:]
+    if len(words) == 3:
+        yield (mention.kind, *words)
