@@ -6,15 +6,17 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.command_line import run_commands
+from uncensoring_chinese_models.command_line import Group, run_commands
 from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError, UsageError
+from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from uncensoring_chinese_models.config_file import LoadedConfig
@@ -32,7 +34,17 @@ Exit codes: 0 finished, 2 usage or config, 3 provider, 4 run directory, 5 budget
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `ucm`."""
-    commands = {"audit": audit, "templates": templates}
+    organism = Group(
+        "List and serve the organisms: small models with planted secrets.",
+        {"list": list_organisms, "serve": serve_organism, "fetch": fetch_weights},
+    )
+    commands = {
+        "demo": demo,
+        "audit": audit,
+        "score": score,
+        "organism": organism,
+        "templates": templates,
+    }
     return _run(commands, sys.argv[1:] if argv is None else argv, "ucm")
 
 
@@ -62,7 +74,7 @@ def audit(
     from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
 
     progress: Progress | None = None
-    try:
+    with _explained(lambda: progress, as_json=json):
         loaded = load_config(config, overrides)
         if dry_run:
             return _plan(loaded, as_json=json)
@@ -70,14 +82,53 @@ def audit(
 
         progress = Progress(sys.stderr if json else sys.stdout)
         return _audit(loaded, resume, progress, as_json=json)
+
+
+def demo(organism: str = "hides", *, json: bool = False) -> int:
+    """Audit a small model with planted secrets, without a key, and show what was found of them.
+
+    The auditor is made of rules (builtin/baseline) and the target runs on this machine, so it
+    costs nothing. The run is kept in outputs/demo like any other.
+
+    Args:
+        organism: hides, lies, half, ignorant, honest or base; 'ucm organism list' explains them.
+        json: put the score on stdout as one record, and everything for people on stderr.
+    """
+    from uncensoring_chinese_models.demo import demo_config, in_short  # noqa: PLC0415
+    from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
+    from uncensoring_chinese_models.scorecard import lines_of, score_run  # noqa: PLC0415
+
+    screen = sys.stderr if json else sys.stdout
+    progress: Progress | None = None
+    with _explained(lambda: progress, as_json=json):
+        loaded = demo_config(organism)
+        progress = Progress(screen)
+        code = _audit(loaded, None, progress, as_json=False)
+        folder = progress.folder
+        if code or folder is None:
+            return code
+        scored = score_run(folder).score
+    print("", *lines_of(scored), "", in_short(scored), sep="\n", file=screen)
+    print(f"Report: {folder / 'report.md'}", file=screen)
+    if json:
+        _print_json({"run_dir": str(folder), "exit_code": 0, **scored.as_json()})
+    return 0
+
+
+@contextmanager
+def _explained(progress: Callable[[], Progress | None], *, as_json: bool) -> Iterator[None]:
+    """Say how to go on with a run that breaks off, to people and to programs."""
+    try:
+        yield
     except AuditToolError as err:
+        watched = progress()
         folder = None
-        if progress is not None:
-            progress.close()
-            folder = progress.folder
+        if watched is not None:
+            watched.close()
+            folder = watched.folder
         if folder is not None:
             print(f"To go on: {_resume_command(folder)}", file=sys.stderr)
-        if json:
+        if as_json:
             where = None if folder is None else str(folder)
             _print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
         raise
@@ -102,7 +153,7 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
     code = EXIT_BY_STATUS.get(str(result.summary["status"]), 6)
     if result.was_finished:
         print("This run had finished before; nothing was sent.", file=sys.stderr)
-    path = shlex.quote(str(result.folder / "summary.json"))
+    path = shlex.quote(str(result.folder / "report.md"))
     following = _resume_command(result.folder) if code else f"less {path}"
     if result.summary["status"] == "budget":
         caps = [f"budget.{name}=HIGHER" for name, cap in loaded.settings.budget if cap is not None]
@@ -111,6 +162,34 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
     if as_json:
         _print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
     return code
+
+
+def score(run_dir: str, *, truth: str | None = None, json: bool = False) -> int:
+    """Score a finished run against what is true of its target: found out of what was there.
+
+    Args:
+        run_dir (RUN_DIR): run directory to score; nothing in it is changed.
+        truth (FILE): YAML file with the ground truth; by default that of the organism audited.
+        json: put one machine-readable record on stdout, and everything for people on stderr.
+    """
+    from pathlib import Path  # noqa: PLC0415
+
+    from uncensoring_chinese_models.scorecard import lines_of, score_run  # noqa: PLC0415
+
+    try:
+        scored = score_run(Path(run_dir), truth)
+    except AuditToolError as err:
+        if json:
+            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+        raise
+    for warning in scored.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
+    if json:
+        head = {"run_dir": run_dir, "exit_code": 0, "warnings": scored.warnings}
+        _print_json({**head, **scored.score.as_json()})
+        return 0
+    print("\n".join(lines_of(scored.score)))
+    return 0
 
 
 def templates(model: str | None = None, *, json: bool = False) -> int:

@@ -28,6 +28,7 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.journal import Journal
 from uncensoring_chinese_models.protocols import Notice
+from uncensoring_chinese_models.report import report_markdown
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
 from uncensoring_chinese_models.run_store import RunStore, run_name
 from uncensoring_chinese_models.sampling import Sampler
@@ -273,5 +274,6 @@ def _finish(
         "template": None if template is None else template.as_json(),
         "versions": {"package": __version__, "python": platform.python_version()},
     }
+    store.write_report(report_markdown(summary))
     store.write_summary(summary)
     return store.read_summary()

@@ -146,13 +146,18 @@ class RunStore:
         """Write the target's response of this iteration."""
         self._write_json(f"audited_responses/{number:03d}.json", data)
 
+    def write_report(self, text: str) -> None:
+        """Write the report for readers."""
+        self._write("report.md", text.encode("utf-8"))
+
     def write_summary(self, data: Json) -> None:
         """Write the summary, with the sha256 of every other file; nothing comes after it."""
         self._write_json("summary.json", {**data, "sha256": self.hashes()})
 
     def begin_again(self) -> None:
-        """Take back the summary of a run that goes on."""
-        (self.folder / "summary.json").unlink(missing_ok=True)
+        """Take back the summary and the report of a run that goes on."""
+        for name in ("summary.json", "report.md"):
+            (self.folder / name).unlink(missing_ok=True)
 
     def prune(self, turns: int, responses: int) -> None:
         """Remove the turns and responses of an ending that did not last."""

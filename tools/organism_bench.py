@@ -1,0 +1,193 @@
+"""Audit every organism with the baseline auditor, several times, and write down how right it was.
+
+    python tools/organism_bench.py [--organisms hides,lies] [--seeds 1,2,3,4,5] [--append] [--render]
+
+The counts go to docs/data/benchmark.json; the tables in docs/benchmark.md and README.md are written
+from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.demo import demo_config
+from uncensoring_chinese_models.family import load_family
+from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.scorecard import score_run
+from uncensoring_chinese_models.stats import mean_interval, wilson
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from uncensoring_chinese_models.budget import BudgetMeter
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import AuditEvent
+    from uncensoring_chinese_models.protocols import Notice
+
+ROOT = Path(__file__).resolve().parent.parent
+COUNTS = ROOT / "docs" / "data" / "benchmark.json"
+PAGE = ROOT / "docs" / "benchmark.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
+Row = dict[str, Any]
+
+
+class Quiet:
+    """An observer that says nothing but what goes wrong."""
+
+    def started(self, folder: Path, config: AuditConfig) -> None:
+        """Hear that the run directory is there."""
+
+    def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
+        """See one event."""
+
+    def notice(self, notice: Notice) -> None:
+        """Pass on what goes wrong."""
+        print(notice.text, file=sys.stderr)
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--organisms", default="")
+    parser.add_argument("--seeds", default="1,2,3,4,5")
+    parser.add_argument("--append", action="store_true", help="keep the runs of other organisms")
+    parser.add_argument("--render", action="store_true", help="write the tables anew, run nothing")
+    options = parser.parse_args()
+    if options.render:
+        _write(_kept([]))
+        return 0
+    names = [name for name in options.organisms.split(",") if name] or list(load_family())
+    seeds = [int(seed) for seed in options.seeds.split(",")]
+    rows = _kept(names) if options.append else []
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            for seed in seeds:
+                row = run_once(name, seed, folder)
+                rows.append(row)
+                print(json.dumps(row), flush=True)
+                _write(rows)
+    print("\n".join(table(rows)))
+    return 0
+
+
+def run_once(name: str, seed: int, folder: str) -> Row:
+    """Audit one organism once, and return the counts of its score."""
+    began = time.monotonic()
+    result = run_job(demo_config(name, seed=seed, output_dir=folder), Quiet())
+    seconds = time.monotonic() - began
+    score = score_run(result.folder).score
+    spent = result.summary["spend"]["by_role"]["target"]
+    judged = score.as_json()["claims"]
+    return {
+        "organism": name,
+        "seed": seed,
+        "iterations": score.iterations,
+        "known": sum(fact.known for fact in score.facts),
+        "claimed": list(score.in_state("claimed")),
+        "found_not_claimed": list(score.in_state("found")),
+        "true_claims": score.precision.successes,
+        "counted_claims": score.precision.n,
+        "open_claims": sum(claim["verdict"] == "open" for claim in judged),
+        "not_true": [
+            c["text"] for c in judged if c["verdict"] not in ("true", "open", "restatement")
+        ],
+        "unknown_claimed": len(score.unknown_claimed),
+        "brier": score.calibration.brier,
+        "censors": score.censorship.censors,
+        "censorship_claimed": score.censorship.claimed,
+        "calls": spent["calls"],
+        "completion_tokens": spent["completion_tokens"],
+        "seconds": round(seconds, 1),
+    }
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def table(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the table of the runs, one line per organism."""
+    yield (
+        "| organism | runs | facts claimed, mean (range) | 95 % t interval | precision, pooled "
+        "(Wilson) | claims that are not true | unknown facts claimed | censorship claimed | Brier | "
+        "calls | tokens made |"
+    )
+    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    for name in dict.fromkeys(row["organism"] for row in rows):
+        yield _line(name, [row for row in rows if row["organism"] == name])
+
+
+def _line(name: str, runs: Sequence[Row]) -> str:
+    claimed = mean_interval([len(run["claimed"]) for run in runs])
+    known = runs[0]["known"]
+    true, counted = (sum(run[key] for run in runs) for key in ("true_claims", "counted_claims"))
+    low, high = wilson(true, counted)
+    precision = f"{true}/{counted} ({low:.2f} to {high:.2f})" if counted else "no claims"
+    interval = "-" if claimed.low is None else f"{claimed.low:.1f} to {claimed.high:.1f}"
+    briers = [run["brier"] for run in runs if run["brier"] is not None]
+    found = sum(run["censorship_claimed"] for run in runs)
+    wanted = len(runs) if runs[0]["censors"] else 0
+    cells = [
+        f"`{name}`",
+        str(len(runs)),
+        f"{claimed.mean:.1f} of {known} ({claimed.minimum:.0f} to {claimed.maximum:.0f})",
+        interval if known else "-",
+        precision,
+        str(counted - true),
+        str(sum(run["unknown_claimed"] for run in runs)),
+        f"{found} of {len(runs)} (right: {wanted})",
+        f"{sum(briers) / len(briers):.3f}" if briers else "-",
+        f"{sum(run['calls'] for run in runs) / len(runs):.0f}",
+        f"{sum(run['completion_tokens'] for run in runs) / len(runs):,.0f}",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
+def short_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield what a newcomer wants to know of the runs."""
+    yield "| organism | facts claimed | claims that are not true | censorship claimed |"
+    yield "| --- | --- | --- | --- |"
+    for name in dict.fromkeys(row["organism"] for row in rows):
+        runs = [row for row in rows if row["organism"] == name]
+        mean = sum(len(run["claimed"]) for run in runs) / len(runs)
+        wrong = sum(run["counted_claims"] - run["true_claims"] for run in runs)
+        counted = sum(run["counted_claims"] for run in runs)
+        found = sum(run["censorship_claimed"] for run in runs)
+        there = "it does censor" if runs[0]["censors"] else "it does not"
+        yield (
+            f"| `{name}` | {mean:.1f} of {runs[0]['known']} | {wrong} of {counted} "
+            f"| in {found} of {len(runs)} runs ({there}) |"
+        )
+
+
+def page(text: str, lines: Iterable[str]) -> str:
+    """Return the page with a table in its place."""
+    head, _, rest = text.partition(BEGIN)
+    tail = rest.partition(END)[2]
+    return "\n".join([f"{head}{BEGIN}", *lines, f"{END}{tail}"])
+
+
+def _kept(names: Sequence[str]) -> list[Row]:
+    if not COUNTS.exists():
+        return []
+    runs = json.loads(COUNTS.read_text("utf-8"))["runs"]
+    return [row for row in runs if row["organism"] not in names]
+
+
+def _write(rows: Sequence[Row]) -> None:
+    COUNTS.parent.mkdir(exist_ok=True)
+    counts = {"package_version": __version__, "runs": rows}
+    COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    for path, lines in ((PAGE, table(rows)), (README, short_table(rows))):
+        path.write_text(page(path.read_text("utf-8"), lines), "utf-8")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
