@@ -15,6 +15,7 @@ import argparse
 import json
 import multiprocessing
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 VOLATILE = {"timestamp", "latency_s", "started_at", "finished_at", "fruitless_attempts", "sha256"}
+TIMES = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 LATENCY_S = 0.012
 
 
@@ -106,7 +108,7 @@ def result_of(run: Path) -> dict[str, Any]:
         if path.suffix == ".json":
             result[name] = comparable(json.loads(path.read_bytes()))
         elif path.name != "journal.jsonl":
-            result[name] = path.read_bytes()
+            result[name] = TIMES.sub(b"", path.read_bytes())
     return result
 
 

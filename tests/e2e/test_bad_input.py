@@ -299,7 +299,7 @@ def test_bad_input_is_refused_before_anything_happens(bad, tmp_path, dead_port):
         (["audit"], "CONFIG is missing; usage: ucm audit CONFIG [OVERRIDES ...] [OPTIONS]"),
         (["audit", "--resume", "run"], "CONFIG is missing"),
         (["adit", "config.yaml"], "unknown command 'adit'; did you mean audit?"),
-        (["config.yaml"], "unknown command 'config.yaml'; the commands are audit"),
+        (["config.yaml"], "unknown command 'config.yaml'; the commands are demo, audit"),
         (["templates", "some/model"], "no chat template is known for the model 'some/model'"),
         (["templates", "a", "b"], "one word too many: 'b'"),
     ],
