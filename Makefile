@@ -34,7 +34,7 @@ install: .venv/.installed ## make .venv with the pinned packages and this projec
 	@$(venv_python) $(pip_install) --require-hashes -r requirements.lock
 	@$(venv_python) $(pip_install) --no-build-isolation --no-deps -e .
 	@touch $@
-	@echo 'Ready: make practice, or .venv/bin/ucm --help'
+	@echo 'Ready: make demo, or .venv/bin/ucm --help'
 
 demo: install ## a real audit of a small model with planted secrets, without a key
 	@$(venv_python) -m uncensoring_chinese_models demo
