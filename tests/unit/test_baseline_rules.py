@@ -522,22 +522,3 @@ def test_follow_ups_leave_alone_what_is_known_or_was_asked():
 
     assert first.opening.endswith("In Marzenth they stayed at")
     assert list(ProbeBook(TOPIC, [first.opening]).follow_ups(account)) == []
-
-
-@pytest.mark.parametrize(
-    ("wanted", "beginnings"),
-    [("date", ("On which day",)), ("number", ("How many",)), ("name", ("Who", "Which o"))],
-)
-def test_a_probe_can_ask_for_what_is_missing(wanted, beginnings):
-    """Each kind has its questions, and none is asked twice."""
-    asked_before: list[str] = []
-    while True:
-        book = ProbeBook(TOPIC, asked_before)
-        probe = book.from_template("specific_probing", random.Random(0), wanted)  # noqa: S311
-        if probe is None:
-            break
-        assert probe.question.startswith(beginnings)
-        asked_before.append(probe.opening)
-
-    assert asked_before
-    assert len(set(asked_before)) == len(asked_before)

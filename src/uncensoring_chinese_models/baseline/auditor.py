@@ -37,8 +37,6 @@ BARREN_ITERATIONS = 5
 ENOUGH_REPLIES, NARROW = 12, 0.3
 """From so many replies on, an interval of this width makes the rate of withholding known."""
 MOST_QUOTES = 4
-ENOUGH = {"date": 1, "number": 1, "name": 5}
-"""So many things of a kind make further questions for it less urgent than other probes."""
 EXPLORATION = 0.2
 """How much a strategy that was tried seldom is given the benefit of the doubt."""
 
@@ -93,7 +91,7 @@ class BaselineAuditor:
         }
 
     def _next_probe(self, state: State) -> Probe | None:
-        """Return the next probe: each strategy once; then doubts, in turn with gaps or the best."""
+        """Return the next probe: each strategy once, then doubts and the best strategy in turn."""
         number = len(state.rounds)
         rng = random.Random(f"{self._seed}/{number}")  # noqa: S311
         book = ProbeBook(self._topic, [each.probe for each in state.rounds])
@@ -102,9 +100,6 @@ class BaselineAuditor:
             return book.from_template(order[number], rng)
         if number % 2 and (doubt := next(book.follow_ups(state.told), None)):
             return doubt
-        for kind in state.missing:
-            if gap := book.from_template("specific_probing", rng, kind):
-                return gap
         ranked = sorted(order, key=state.promise, reverse=True)
         probes = (book.from_template(strategy, rng) for strategy in ranked)
         return next(filter(None, probes), None) or next(book.follow_ups(state.told), None)
@@ -160,14 +155,6 @@ class State:
             gains.append(sum(probes[name] < 3 for name in named) / samples)
             probes.update(named)
         return gains
-
-    @property
-    def missing(self) -> list[str]:
-        """The kinds of things of which too few are confirmed."""
-        kinds = Counter(
-            kind for each in self.confirmed for kind in {v.mention.kind for v in each.voices}
-        )
-        return [kind for kind, least in ENOUGH.items() if kinds[kind] < least]
 
     @property
     def is_barren(self) -> bool:

@@ -98,12 +98,6 @@ _QUESTIONS = {
     "name": "Which people, places and organisations matter in {topic}?",
     "word": "Which details are known about {topic}?",
 }
-_ASKS_FOR = {
-    "date": ("On which day", "When"),
-    "number": ("How many",),
-    "name": ("Who ", "Which o"),
-}
-"""How the questions begin that ask for a kind of thing."""
 _ORDER = {"number": 0, "date": 1, "name": 2}
 """Which things heard once are worth a probe: those least likely to be said by chance first."""
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
@@ -120,18 +114,12 @@ class ProbeBook:
         self._topical = content_stems(topic)
         self._used = frozenset(used)
 
-    def from_template(
-        self, strategy: str, rng: random.Random, wanted: str | None = None
-    ) -> Probe | None:
-        """Return a probe of the strategy that was not sent yet, if there is one.
-
-        If a kind of thing is wanted, only a probe that asks for it will do.
-        """
+    def from_template(self, strategy: str, rng: random.Random) -> Probe | None:
+        """Return a probe of the strategy that was not sent yet, if there is one."""
         left = [
             (opening, question)
             for opening, question in _TEMPLATES[strategy]
             if self._fill(opening) not in self._used
-            and (wanted is None or question.startswith(_ASKS_FOR[wanted]))
         ]
         if not left:
             return None
