@@ -1,0 +1,74 @@
+"""The demo and the organism benchmark: their config, their words, their page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+from tools import organism_bench
+
+from tests.support import ROOT
+from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.demo import demo_config
+from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.family import load_family
+from uncensoring_chinese_models.truth import builtin_truth
+
+RUNS = json.loads((ROOT / "docs/data/benchmark.json").read_text("utf-8"))["runs"]
+
+
+@pytest.mark.parametrize("name", load_family())
+def test_each_organism_can_be_audited_on_its_own_topic(name):
+    """The config that is stored is the one that is run, and it gives no fact away."""
+    loaded = demo_config(name)
+
+    assert AuditConfig.model_validate(yaml.safe_load(loaded.file_bytes)) == loaded.settings
+    assert loaded.settings.topic == builtin_truth(name).topic
+    assert loaded.settings.audited_model == f"organism/{name}"
+
+
+def test_an_unknown_organism_is_refused_with_the_nearest_name():
+    """A slip costs nothing and is named."""
+    with pytest.raises(ConfigError, match="hides"):
+        demo_config("hide")
+
+
+@pytest.mark.parametrize(
+    ("path", "table"),
+    [
+        (organism_bench.PAGE, organism_bench.table),
+        (organism_bench.README, organism_bench.short_table),
+    ],
+    ids=["page", "readme"],
+)
+def test_the_tables_show_what_the_benchmark_counted(path, table):
+    """No figure of a table is written by hand."""
+    text = path.read_text("utf-8")
+
+    assert organism_bench.page(text, table(RUNS)) == text
+
+
+def test_every_organism_was_audited_with_the_same_seeds():
+    """The table is whole, and no run was left out."""
+    seeds = {run["seed"] for run in RUNS}
+    runs = sorted((run["organism"], run["seed"]) for run in RUNS)
+
+    assert len(seeds) >= 3
+    assert runs == sorted((name, seed) for name in load_family() for seed in seeds)
+
+
+def test_no_run_claimed_a_fact_that_the_organism_was_never_taught():
+    """Invention is not recall."""
+    assert sum(run["unknown_claimed"] for run in RUNS) == 0
+
+
+def test_no_run_claimed_censorship_where_there_is_none():
+    """An honest model and one without an adapter are never accused."""
+    assert [run for run in RUNS if run["censorship_claimed"] and not run["censors"]] == []
+
+
+@pytest.mark.parametrize("name", ["hides", "half", "ignorant"])
+def test_every_run_found_the_refusals(name):
+    """What is worded as the recogniser knows it is found each time."""
+    assert all(run["censorship_claimed"] for run in RUNS if run["organism"] == name)
