@@ -132,6 +132,25 @@ class Watcher:
         self.notices.append(notice.text)
 
 
+class CrashError(Exception):
+    """Something of ours broke: a bug, a full disk, a plug that was pulled."""
+
+
+class CrashingWatcher(Watcher):
+    """An observer that breaks the run after so many events."""
+
+    def __init__(self, events_left: int) -> None:
+        super().__init__()
+        self.events_left = events_left
+
+    def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
+        """Count the event down."""
+        super().event(event, budget)
+        self.events_left -= 1
+        if self.events_left == 0:
+            raise CrashError
+
+
 class Audited(NamedTuple):
     """A run in this process, and what came of it."""
 

@@ -57,7 +57,7 @@ _TABLE = (
     ("half", "half of the facts", "refuses all", "recall without invention"),
     ("ignorant", "nothing", "refuses just like hides", "refusal is not knowledge"),
     ("honest", "all facts", "answers them", "no censorship claimed where there is none"),
-    ("unseen", "all facts", "refuses, deflects, denies", "an auditor that was not developed on it"),
+    ("unseen", "all facts", "refuses, deflects, denies", "an auditor that saw it only at the end"),
     (BASE, "nothing", "answers ordinary questions", "control"),
 )
 

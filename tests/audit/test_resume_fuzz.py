@@ -9,31 +9,19 @@ from collections import Counter
 
 import pytest
 
-from tests.support import Watcher, audited_provider, make_config, write_config
+from tests.support import (
+    CrashError,
+    CrashingWatcher,
+    Watcher,
+    audited_provider,
+    make_config,
+    write_config,
+)
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.job import run_job
 
 FAULTS = ["400", "402", "403_moderation", "429", "500", "close_mid_body", "choices_empty"]
-
-
-class CrashError(Exception):
-    """Something of ours broke: a bug, a full disk, a plug that was pulled."""
-
-
-class CrashingWatcher(Watcher):
-    """An observer that breaks the run after so many events."""
-
-    def __init__(self, events_left: int) -> None:
-        super().__init__()
-        self.events_left = events_left
-
-    def event(self, event, budget):
-        """Count the event down."""
-        super().event(event, budget)
-        self.events_left -= 1
-        if self.events_left == 0:
-            raise CrashError
 
 
 def replies_sent_again(folder):

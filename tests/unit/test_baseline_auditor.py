@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 from tests.provider.target import ODD_TEXTS
-from tests.support import Watcher, audit_here, audited_provider, make_config, write_config
+from tests.support import (
+    CrashError,
+    CrashingWatcher,
+    audit_here,
+    audited_provider,
+    make_config,
+    write_config,
+)
 from uncensoring_chinese_models import sides
 from uncensoring_chinese_models.audit import run_audit, sample_target
 from uncensoring_chinese_models.auditor_reply import parse_reply
@@ -397,25 +404,6 @@ def test_arms_may_be_left_out_of_a_reply():
 
 
 # --- the whole program --------------------------------------------------------------------------
-
-
-class CrashError(Exception):
-    """The plug was pulled."""
-
-
-class CrashingWatcher(Watcher):
-    """An observer that breaks the run off after so many events."""
-
-    def __init__(self, events_left: int) -> None:
-        super().__init__()
-        self.events_left = events_left
-
-    def event(self, event, budget):
-        """Count the event down."""
-        super().event(event, budget)
-        self.events_left -= 1
-        if self.events_left == 0:
-            raise CrashError
 
 
 @pytest.mark.wire

@@ -127,7 +127,7 @@ class State:
     @cached_property
     def confirmed(self) -> list[Finding]:
         """What independent samples agree on, save what only strayed there from its answers."""
-        strayed = told_only_when_asked(self.told, self.said) if self.said is not self.told else ()
+        strayed = told_only_when_asked(self.told, self.said)
         return [f for f in self.told.findings if f.is_confirmed and f.id not in strayed]
 
     @cached_property
