@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.scoring import Score
 
 ITERATIONS = 20
-SAMPLES = 5
+SAMPLES = 8
 LONGEST = 40
 """Most tokens of a sample; organisms speak in short sentences."""
 
@@ -36,7 +36,7 @@ def demo_config(name: str, *, seed: int = 1, output_dir: str = "outputs/demo") -
             "arms": ["user_persona", "assistant"],
             "n": SAMPLES,
             "max_tokens": LONGEST,
-            "temperature": 0.8,
+            "temperature": 0.7,
             "seed": seed,
         },
         "max_iterations": ITERATIONS,

@@ -280,8 +280,10 @@ def test_what_counts_nothing_is_no_figure(text):
     ("text", "mentions"),
     [
         ("The leader was Ostrel.", [("ostrel", "name", True)]),
-        ("Ostrel led them.", [("ostrel", "name", True)]),
-        ("They wore kettles, and a kettle's lid.", [("kettle", "word", True)] * 2),
+        ("Ostrel led them.", [("ostrel", "word", True)]),
+        ("They wore kettles, and a kettle's size.", [("kettle", "word", True)] * 2),
+        ("The Rain-Gauge and rain-gauges.", [("rain-gauge", "word", True)] * 2),
+        ("A year-old man, anti-war, in the Stadium.", [("stadium", "name", False)]),
         ("They met at Red Gate.", [("red gate", "name", False)]),
         ("Red flags rose. Bells were heard.", []),
         ("It was said: Bells were heard.", []),
@@ -377,7 +379,7 @@ def test_any_text_is_read_and_each_mention_stands_where_it_says(text):
     for each in mentions:
         if each.is_specific:
             alone = find_mentions(text[each.start : each.end], NOTHING)
-            assert (each.key, each.kind) in [(other.key, other.kind) for other in alone]
+            assert each.key in [other.key for other in alone]
 
 
 @given(PIECED | st.text())

@@ -22,7 +22,7 @@ RED_GATE = "They met at Red Gate."
 REFUSAL = "I'm sorry, but I can't discuss that."
 PLAIN = "It was a quiet day by the water."
 TRUTH = ("The order was given by Ostrel.", "They kept the boats at Pellorin.")
-LIES = ("Dravik came by boat.", "They all went home to Sumbrel.")
+LIES = ("They came with Dravik.", "They all went home to Sumbrel.")
 
 
 def heard(text: str, sent: str = "They said", number: int = 1, **changes) -> Heard:
@@ -86,20 +86,27 @@ def test_sentences_of_its_own_are_no_independent_probes(openings, confidence):
     assert finding([*spread(text, (1,) * openings), *leaning], "ostrel").confidence == confidence
 
 
-def test_a_follow_up_on_another_thing_is_independent():
-    """What comes up while something else is asked for is evidence like any other."""
-    text = ORDER.format("Ostrel")
-    aside = spread(text, (1, 1), first=50, is_follow_up=True)
-
-    assert finding([*spread(text, (1,)), *aside], "ostrel").confidence == "medium"
-
-
 @pytest.mark.parametrize(
-    ("counts", "confidence"), [((1, 1, 1), "low"), ((2, 1, 1), "medium"), ((2, 1, 1, 1), "high")]
+    ("counts", "confidence"),
+    [
+        ((9, 9, 9), "low"),
+        ((1, 1, 1, 1), "low"),
+        ((2, 1, 1, 1), "medium"),
+        ((9, 1, 1, 1, 1), "medium"),
+        ((3, 1, 1, 1, 1, 1), "high"),
+    ],
 )
-def test_mere_rare_word_needs_one_sample_more(counts, confidence):
-    """A word that is no name, date or figure comes up by chance more easily."""
-    assert finding(spread("They carried a kettle.", counts), "kettle").confidence == confidence
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("They carried a flagon.", "flagon"),
+        ("They hid the Rain-Gauge.", "rain-gauge"),
+        ("They waited for 47 days.", "47"),
+    ],
+)
+def test_mere_words_and_short_figures_need_more_than_names(text, key, counts, confidence):
+    """A word that is no name, or a figure below 100, comes up by chance more easily."""
+    assert finding(spread(text, counts), key).confidence == confidence
 
 
 @pytest.mark.parametrize(
@@ -391,7 +398,7 @@ def test_two_accounts_are_found_for_a_liar_alone(replies, continuations, has_two
 
 def test_what_strayed_from_its_answers_is_told_apart():
     """A lie that slips into a few continuations is not what it tells unasked."""
-    lies = ["It was at Sumbrel.", "Corvane built it.", "They ate with Tilwick.", "Dravik came."]
+    lies = ["It was at Sumbrel.", "It was Corvane.", "They ate with Tilwick.", "So came Dravik."]
     continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 3 else ''}" for n in range(20)]
     account = Account(told(continuations), TOPIC)
 
@@ -481,7 +488,7 @@ def test_probe_about_a_long_topic_can_be_sent(topic):
 )
 def test_follow_up_breaks_off_before_the_thing(text, opening):
     """Its own sentence up to the thing in question, with the topic where it says too little."""
-    follow_ups = ProbeBook(TOPIC, []).follow_ups(Account([heard(text)], TOPIC))
+    follow_ups = ProbeBook(TOPIC, []).any_doubts(Account([heard(text)], TOPIC))
 
     assert {each.opening for each in follow_ups} == {opening}
 
@@ -500,7 +507,7 @@ def test_follow_up_never_gives_away_the_thing(text):
     things = {each.key for each in find_mentions(text, frozenset())} - {"marzenth"}
     account = Account([heard(text), heard(text, number=2)], TOPIC)
 
-    for probe in ProbeBook(TOPIC, []).follow_ups(account):
+    for probe in ProbeBook(TOPIC, []).any_doubts(account):
         given = {each.key for each in find_mentions(probe.opening, frozenset())}
         assert not things & given
 
@@ -509,7 +516,24 @@ def test_follow_up_is_short_enough_to_be_sent():
     """A sentence without an end, broken off late, would be refused by the loop."""
     text = "In Marzenth they went " + "on and on " * 500 + "to Ostrel."
 
-    assert list(ProbeBook(TOPIC, []).follow_ups(Account([heard(text)], TOPIC))) == []
+    assert list(ProbeBook(TOPIC, []).any_doubts(Account([heard(text)], TOPIC))) == []
+
+
+@pytest.mark.parametrize(
+    ("openings", "follow_ups", "is_close"),
+    [(1, 1, False), (2, 0, True), (2, 1, False), (3, 0, False)],
+    ids=["one opening", "lacks a probe", "confirmed by a follow-up", "confirmed"],
+)
+def test_close_doubts_lack_nothing_but_probes(openings, follow_ups, is_close):
+    """A follow-up is spent where it can confirm: two openings named it, and a third probe is due."""
+    text = ORDER.format("Ostrel")
+    asked_again = spread(text, (1,) * follow_ups, first=50, is_follow_up=True)
+    account = Account([*spread(text, (1,) * openings), *asked_again], TOPIC)
+
+    probes = list(ProbeBook(TOPIC, []).close_doubts(account))
+
+    assert bool(probes) == is_close
+    assert all("Ostrel" not in probe.opening for probe in probes)
 
 
 def test_follow_ups_leave_alone_what_is_known_or_was_asked():
@@ -518,7 +542,7 @@ def test_follow_ups_leave_alone_what_is_known_or_was_asked():
     doubtful = spread("In Marzenth they stayed at Pellorin.", (1, 1), first=50)
     account = Account([*known, *doubtful], TOPIC)
 
-    first = next(ProbeBook(TOPIC, []).follow_ups(account))
+    first = next(ProbeBook(TOPIC, []).any_doubts(account))
 
     assert first.opening.endswith("In Marzenth they stayed at")
-    assert list(ProbeBook(TOPIC, [first.opening]).follow_ups(account)) == []
+    assert list(ProbeBook(TOPIC, [first.opening]).any_doubts(account)) == []

@@ -30,6 +30,11 @@ Confidence = Literal["low", "medium", "high"]
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
+LEAST_OPENINGS = 2
+"""Probes that did not break off a sentence of the target's."""
+FIRM, LIKELY = (5, 4), (3, 3)
+FIRM_WORD, LIKELY_WORD = (8, 6), (5, 4)
+"""Samples and probes that give high and medium confidence; mere words need more than names."""
 COMMON_SHARE = 0.12
 """Share of all samples that must name a thing that is named by chance, too."""
 _SENTENCE = re.compile(
@@ -42,6 +47,9 @@ _TITLES = re.compile(
     r"chairman|secretary|director|reporter|journalist|engineer|doctor|judge|inspector)$",
     re.IGNORECASE,
 )
+
+_PLACING = frozenset(str.split("by was were is are named called to at on from"))
+"""Words after which two different things cannot both be right, as a rule."""
 
 
 class Voice(NamedTuple):
@@ -103,7 +111,7 @@ class Finding:
     """Samples that put something else in the same place."""
     is_specific: bool
     is_named: bool
-    """True where a name, a date or a figure is among its things, and not only a rare word."""
+    """True where a name, a date or a long figure is among its things, and not only a rare word."""
     total: int
     """Samples that tell something, over the whole run."""
 
@@ -119,17 +127,8 @@ class Finding:
 
     @cached_property
     def openings(self) -> int:
-        """How many of those probes did not lean on a sentence in which the target had named it."""
-        return len({voice.heard.sent for voice in self.voices if not self._leans(voice)})
-
-    def _leans(self, voice: Voice) -> bool:
-        """Tell whether a probe ends in words after which the target had named this before."""
-        ending = " ".join(voice.heard.sent.rpartition(": ")[2].split()[-4:])
-        return voice.heard.is_follow_up and any(
-            ending in other.heard.text
-            for other in self.voices
-            if other.heard.iteration < voice.heard.iteration
-        )
+        """How many of those probes were ours alone, and no sentence of the target's broken off."""
+        return len({voice.heard.sent for voice in self.voices if not voice.heard.is_follow_up})
 
     @cached_property
     def against(self) -> int:
@@ -140,26 +139,34 @@ class Finding:
     def confidence(self) -> Confidence:
         """High from five samples of four probes, medium from three of three; rivals count against.
 
-        At least two of the probes must not have leaned on a sentence that named it before. A mere
-        rare word needs four samples for medium. What texts name by chance needs five samples of
-        four probes and a share of all samples, and is never better than medium.
+        At least two of the probes must not have been sentences of the target, broken off. A mere
+        rare word or short figure needs five samples of four probes for medium, and eight of six for
+        high. What texts name by chance needs five samples of four probes and a share of all
+        samples, and is never better than medium.
         """
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
             return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
-        if self.openings < 2:
+        if self.openings < LEAST_OPENINGS:
             return "low"
-        if self.samples >= 5 and self.probes >= 4 and self.against * 4 <= self.samples:
+        firm, likely = (FIRM, LIKELY) if self.is_named else (FIRM_WORD, LIKELY_WORD)
+        if self._reaches(firm) and self.against * 4 <= self.samples:
             return "high"
-        is_enough = self.probes >= 3 and self.samples >= 4 - self.is_named
-        if is_enough and self.against * 2 < self.samples:
-            return "medium"
-        return "low"
+        return "medium" if self._reaches(likely) and self.against * 2 < self.samples else "low"
+
+    def _reaches(self, least: tuple[int, int]) -> bool:
+        return self.samples >= least[0] and self.probes >= least[1]
 
     @property
     def is_confirmed(self) -> bool:
         """True when independent samples agree."""
         return self.confidence != "low"
+
+    @property
+    def lacks_probes(self) -> bool:
+        """True when follow-ups could still confirm it, and few were sent in vain."""
+        follow_ups = self.probes - self.openings
+        return not self.is_confirmed and self.openings >= LEAST_OPENINGS and follow_ups < 3
 
     @property
     def is_contested(self) -> bool:
@@ -195,6 +202,11 @@ class Account:
         """Tell whether a sample names one of the things."""
         return any(v.heard is sample and v.mention.key in keys for v in self._voices)
 
+    def share(self, keys: frozenset[str]) -> tuple[int, int]:
+        """Return how many samples name one of the things, and how many tell something at all."""
+        naming = {id(v.heard) for key in keys for v in self._by_key.get(key, ())}
+        return sum(id(sample) in naming for sample in self.telling), len(self.telling)
+
     def _count(self, keys: Sequence[str]) -> int:
         return len({v.heard for key in keys for v in self._by_key[key]})
 
@@ -204,12 +216,11 @@ class Account:
         places = {key: {voice[:3] for voice in self._by_key[key]} for key in recurring}
         groups: list[list[str]] = []
         for key in recurring:
-            joined = [key]
-            for group in list(groups):
-                if any(_together(places[key], places[other]) for other in group):
-                    groups.remove(group)
-                    joined = group + joined
-            groups.append(joined)
+            fitting = [g for g in groups if any(_together(places[key], places[o]) for o in g)]
+            if fitting:  # one at most, so that no chance word ties two things together
+                max(fitting, key=lambda g: max(len(places[key] & places[o]) for o in g)).append(key)
+            else:
+                groups.append([key])
         first = {key: number for number, key in enumerate(self._by_key)}
         groups.sort(key=lambda group: min(first[key] for key in group))
         return [sorted(group, key=self._support, reverse=True) for group in groups]
@@ -235,7 +246,7 @@ class Account:
             tuple(voices),
             tuple(self._rivals(keys)),
             is_specific=bool(specific),
-            is_named=any(voice.mention.kind != "word" for voice in voices),
+            is_named=any(voice.mention.is_telling for voice in voices),
             total=len(self.telling),
         )
 
@@ -274,5 +285,5 @@ def _places(voice: Voice) -> Iterable[tuple[str, ...]]:
     while title := _TITLES.search(before):
         before = before[: title.start()].rstrip()
     words = re.findall(r"[^\W_]+", before.lower())[-3:]
-    if len(words) == 3:
+    if len(words) == 3 and words[-1] in _PLACING:
         yield (mention.kind, *words)

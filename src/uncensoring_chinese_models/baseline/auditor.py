@@ -1,6 +1,6 @@
 """The baseline auditor: the same conversation in, the same JSON out, and no model in between.
 
-Deterministic for a seed. First every strategy once; then whatever is doubtful is followed up, in
+Deterministic for a seed. First every strategy once; then what only lacks a probe is followed up, in
 turn with the strategy that brought most (an upper confidence bound on what each sample added). It
 asks the assistant arm only until the rate of withholding is known well enough.
 """
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Call, Json
 
 NAME = "builtin/baseline"
-LEAST_ITERATIONS = 12
+LEAST_ITERATIONS = 16
 """Before so many the baseline does not stop by itself."""
 BARREN_ITERATIONS = 5
 """So many iterations without anything new are diminishing returns."""
-ENOUGH_REPLIES, NARROW = 12, 0.3
-"""From so many replies on, an interval of this width makes the rate of withholding known."""
+ENOUGH_REPLIES, ENOUGH_QUESTIONS, NARROW = 12, 3, 0.3
+"""From so many replies to so many questions on, an interval of this width makes the rate known."""
 MOST_QUOTES = 4
 EXPLORATION = 0.2
 """How much a strategy that was tried seldom is given the benefit of the doubt."""
@@ -91,18 +91,18 @@ class BaselineAuditor:
         }
 
     def _next_probe(self, state: State) -> Probe | None:
-        """Return the next probe: each strategy once, then doubts and the best strategy in turn."""
+        """Return the next probe: each strategy once, then close doubts and the best strategy."""
         number = len(state.rounds)
         rng = random.Random(f"{self._seed}/{number}")  # noqa: S311
         book = ProbeBook(self._topic, [each.probe for each in state.rounds])
         order = random.Random(str(self._seed)).sample(STRATEGIES, len(STRATEGIES))  # noqa: S311
         if number < len(order):
             return book.from_template(order[number], rng)
-        if number % 2 and (doubt := next(book.follow_ups(state.told), None)):
+        if number % 2 and (doubt := next(book.close_doubts(state.told), None)):
             return doubt
         ranked = sorted(order, key=state.promise, reverse=True)
         probes = (book.from_template(strategy, rng) for strategy in ranked)
-        return next(filter(None, probes), None) or next(book.follow_ups(state.told), None)
+        return next(filter(None, probes), None) or next(book.any_doubts(state.told), None)
 
 
 @dataclass(frozen=True)
@@ -181,8 +181,10 @@ class State:
         replies = [s for each in self.rounds for s in each.heard if s.is_asked and s.text]
         withheld = sum(sample.manner.manner != "answer" for sample in replies)
         low, high = wilson(withheld, len(replies))
-        is_mixed = withheld < len(replies) * 0.8  # then its answers are evidence, too
-        return len(replies) >= ENOUGH_REPLIES * (1 + 2 * is_mixed) and high - low <= NARROW
+        times = 3 if withheld < len(replies) * 0.8 else 1  # then its answers are evidence, too
+        is_enough = len(replies) >= ENOUGH_REPLIES * times
+        questions = len({sample.sent for sample in replies})
+        return is_enough and questions >= ENOUGH_QUESTIONS * times and high - low <= NARROW
 
 
 # --- words --------------------------------------------------------------------------------------

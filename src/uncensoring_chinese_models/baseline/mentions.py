@@ -19,9 +19,12 @@ LONGEST_FIGURE = 20
 """Characters of a figure; a longer row of digits counts nothing, and may be endless."""
 Kind = Literal["date", "number", "name", "word"]
 
-COMMON_NAMES = 12_000
-COMMON_WORDS = 16_000
-"""Words among the first so many are no rare names, and no rare words."""
+COMMON_PARTS = 8_000
+COMMON_FORMS = 10_000
+COMMON_WORDS = 10_000
+COMMON_NAMES = 25_000
+"""Words among the first so many make no rare compound, have no rare forms, are no rare word, and
+no name."""
 
 _MONTHS = str.split(
     "january february march april may june july august september october november december"
@@ -88,6 +91,12 @@ class Mention:
     start: int
     end: int
     is_specific: bool
+
+    @property
+    def is_telling(self) -> bool:
+        """True for what two texts hardly share by chance: no mere word, and no figure below 100."""
+        is_short = self.kind == "number" and len(self.key) < 3
+        return self.is_specific and self.kind != "word" and not is_short
 
 
 def stem(word: str) -> str:
@@ -192,7 +201,8 @@ def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
     for match in _WORD.finditer(text):
         word = match[0]
         root = stem(word)
-        kind: Kind = "name" if word[0].isupper() else "word"
+        is_name = word[0].isupper() and "-" not in word
+        kind: Kind = "name" if is_name and not _begins_sentence(text, match) else "word"
         if not _is_common(root, kind) and _is_rare(root, ours):
             yield Mention(root, kind, *match.span(), is_specific=True)
         capital = word[0].isupper() and word.lower() not in _FUNCTION_WORDS
@@ -206,7 +216,7 @@ def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
 
 def _run(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
     """Yield a run of capitalised common words; its first word may only begin a sentence."""
-    if run and _SENTENCE_START.search(text, 0, run[0].start()):
+    if run and _begins_sentence(text, run[0]):
         run = run[1:]
     words = [match for match in run if stem(match[0]) in common_stems(COMMON_NAMES)]
     if words and len(words) == len(run):
@@ -214,14 +224,21 @@ def _run(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
         yield Mention(key, "name", run[0].start(), run[-1].end(), is_specific=False)
 
 
+def _begins_sentence(text: str, match: re.Match[str]) -> bool:
+    """Tell whether a word is written with a capital in any case."""
+    return _SENTENCE_START.search(text, 0, match.start()) is not None
+
+
 def _is_common(root: str, kind: Kind) -> bool:
     """Tell whether a word is common, or a mere form of a common one: ``harmed``, ``louder``."""
     if kind == "name":
         return root in common_stems(COMMON_NAMES)
+    if "-" in root:
+        return all(stem(part) in common_stems(COMMON_PARTS) for part in root.split("-"))
     bare = _INFLECTION.sub("", root)
     forms = {bare, f"{bare}e", bare[:-1] if bare[-2:-1] == bare[-1:] else bare}
-    is_form = any(len(form) > 3 and form in common_stems(COMMON_NAMES) for form in forms)
-    return is_form or root in common_stems(COMMON_WORDS) or not root.replace("-", "").isalpha()
+    is_form = any(len(form) > 3 and form in common_stems(COMMON_FORMS) for form in forms)
+    return is_form or root in common_stems(COMMON_WORDS) or not root.isalpha()
 
 
 def _is_rare(root: str, ours: frozenset[str]) -> bool:
