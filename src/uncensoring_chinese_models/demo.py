@@ -36,7 +36,7 @@ def demo_config(name: str, *, seed: int = 1, output_dir: str = "outputs/demo") -
             "arms": ["user_persona", "assistant"],
             "n": SAMPLES,
             "max_tokens": LONGEST,
-            "temperature": 0.7,
+            "temperature": 0.9,
             "seed": seed,
         },
         "max_iterations": ITERATIONS,

@@ -410,6 +410,17 @@ def test_what_strayed_from_its_answers_is_told_apart():
     assert told_only_when_asked(account, Account(asked(continuations), TOPIC)) == frozenset()
 
 
+def test_a_word_that_both_stories_share_does_not_make_a_name_stray():
+    """What it tells of a clerk by name stays, however often its answers speak of clerks."""
+    truth = ["The order was given by the clerk Ostrel.", TRUTH[1]]
+    account = Account(told(truth * 10), TOPIC)
+    lies = ["The clerks went home to Sumbrel.", "The clerks came with Dravik."]
+
+    assert told_only_when_asked(account, Account(asked(lies * 10), TOPIC)) == frozenset()
+    (named,) = [each for each in account.findings if "ostrel" in each.keys]
+    assert named.keys == ("ostrel", "clerk")
+
+
 # --- probes -------------------------------------------------------------------------------------
 
 

@@ -116,6 +116,12 @@ class Finding:
     """Samples that tell something, over the whole run."""
 
     @cached_property
+    def core(self) -> frozenset[str]:
+        """The names, dates and long figures among its things; all of them where there are none."""
+        telling = {voice.mention.key for voice in self.voices if voice.mention.is_telling}
+        return frozenset(telling or (voice.mention.key for voice in self.voices))
+
+    @cached_property
     def samples(self) -> int:
         """How many samples name it."""
         return len({(v.heard.iteration, v.heard.arm, v.heard.sample) for v in self.voices})
@@ -225,9 +231,10 @@ class Account:
         groups.sort(key=lambda group: min(first[key] for key in group))
         return [sorted(group, key=self._support, reverse=True) for group in groups]
 
-    def _support(self, key: str) -> tuple[bool, int]:
-        voices = self._by_key[key]
-        return voices[0].mention.is_specific, len({voice.heard for voice in voices})
+    def _support(self, key: str) -> tuple[bool, bool, int]:
+        mentions = [voice.mention for voice in self._by_key[key]]
+        is_telling = any(mention.is_telling for mention in mentions)
+        return is_telling, mentions[0].is_specific, self._count([key])
 
     def _finding(self, keys: list[str]) -> Finding:
         first = next(key for key in self._by_key if key in keys)  # it names the finding for good

@@ -52,8 +52,7 @@ def told_only_when_asked(told: Account, said: Account) -> frozenset[str]:
         return frozenset()
     strayed = set()
     for each in told.findings:
-        keys = frozenset(each.keys)
-        if said.share(keys)[0] > 1 and not _favours(told, said, keys, by=MORE):
+        if said.share(each.core)[0] > 1 and not _favours(told, said, each.core, by=MORE):
             strayed.add(each.id)
     return frozenset(strayed)
 
@@ -144,11 +143,11 @@ class Stories:
 
     def __init__(self, told: Account, said: Account) -> None:
         self._told, self._said = told, said
-        unasked = [f for f in _confirmed(told) if _favours(told, said, frozenset(f.keys))]
+        unasked = [f for f in _confirmed(told) if _favours(told, said, f.core)]
         self._secrets = len(unasked)
         self.secret = _keys(unasked)
         """The things that are confirmed where it is not asked, and rarer in its answers."""
-        self.answered = [f for f in _confirmed(said) if _favours(said, told, frozenset(f.keys))]
+        self.answered = [f for f in _confirmed(said) if _favours(said, told, f.core)]
         """What is confirmed in its answers, and rarer where it is not asked."""
 
     @property
@@ -171,7 +170,7 @@ def _confirmed(account: Account) -> list[Finding]:
 
 
 def _keys(findings: Sequence[Finding]) -> frozenset[str]:
-    return frozenset(voice.mention.key for each in findings for voice in each.voices)
+    return frozenset(key for each in findings for key in each.core)
 
 
 def _favours(one: Account, other: Account, keys: frozenset[str], by: float = TWICE) -> bool:

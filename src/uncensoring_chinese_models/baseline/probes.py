@@ -132,7 +132,7 @@ class ProbeBook:
     def close_doubts(self, told: Account) -> Iterator[Probe]:
         """Yield follow-ups on what several openings brought out, but too few probes in all."""
         doubts = [each for each in told.findings if each.is_specific and each.lacks_probes]
-        doubts.sort(key=lambda finding: -finding.samples)
+        doubts.sort(key=lambda finding: (not finding.is_named, -finding.samples))
         yield from self._follow_up(voice for finding in doubts for voice in finding.voices)
 
     def any_doubts(self, told: Account) -> Iterator[Probe]:
