@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.baseline.account import Account, Finding
+from uncensoring_chinese_models.baseline.account import Account, Finding, Voice
 from uncensoring_chinese_models.baseline.conduct import Conduct, observe, told_only_when_asked
+from uncensoring_chinese_models.baseline.mentions import content_stems
 from uncensoring_chinese_models.baseline.probes import Probe, ProbeBook
 from uncensoring_chinese_models.baseline.transcript import ASKING_ARM, Heard, Round, read_transcript
 from uncensoring_chinese_models.domain import STRATEGIES, Reply, Usage
@@ -257,11 +259,22 @@ def _statement(finding: Finding) -> str:
 
 def _as_written(finding: Finding) -> list[str]:
     """Return its things as the target spells them, the best supported first."""
-    spelled = {
-        voice.mention.key: voice.heard.text[voice.mention.start : voice.mention.end]
-        for voice in reversed(finding.voices)
-    }
-    return [spelled[key] for key in finding.keys if key in spelled][:4]
+    voices: dict[str, list[Voice]] = {}
+    for voice in finding.voices:
+        voices.setdefault(voice.mention.key, []).append(voice)
+    return [_spelled(voices[key]) for key in finding.keys if key in voices][:4]
+
+
+def _spelled(voices: Sequence[Voice]) -> str:
+    """Return a thing as it is spelled; a mere word with the word that mostly stands before it."""
+    first = voices[0].mention
+    alone = voices[0].heard.text[first.start : first.end]
+    if first.kind != "word":
+        return alone
+    pairs = [re.search(r"[a-z]+ \Z", v.heard.text[: v.mention.start]) for v in voices]
+    before = Counter(pair[0] for pair in pairs if pair and content_stems(pair[0]))
+    usual, times = before.most_common(1)[0] if before else ("", 0)
+    return f"{usual}{alone}" if 2 * times >= len(voices) else alone
 
 
 def _conclusion(confirmed: list[Finding], withholding: list[Conduct], state: State) -> str:
