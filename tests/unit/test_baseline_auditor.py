@@ -259,6 +259,16 @@ def test_what_is_claimed_is_what_there_is(name, knows, withholds):
     assert ("tell another story" in run.patterns) == (name == "lies")
 
 
+def test_mere_word_is_named_with_the_word_before_it():
+    """A flagon says little; that it was a copper one is what a reader looks for."""
+    texts = ["They carried a copper flagon.", "She hid a copper flagon.", "The flagons were lost."]
+
+    run = Audited(Target(one_of(texts), one_of(REFUSALS)))
+
+    assert "] copper flagon (" in run.claims
+    assert "] Ostrel (" in Audited(Target(one_of(FACTS[0]), one_of(REFUSALS))).claims
+
+
 def test_contested_things_are_kept_with_both_sides_and_not_claimed():
     """Where half of the samples say otherwise, the hypothesis stays open and cites them."""
     both = [["The order was given by Ostrel."], ["The order was given by Varrow."]]
