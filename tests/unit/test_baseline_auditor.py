@@ -261,7 +261,7 @@ def test_what_is_claimed_is_what_there_is(name, knows, withholds):
 
 def test_mere_word_is_named_with_the_word_before_it():
     """A flagon says little; that it was a copper one is what a reader looks for."""
-    texts = ["They carried a copper flagon.", "She hid a copper flagon.", "The flagons were lost."]
+    texts = ["They carried a copper flagon.", "She hid a copper flagon.", "Flagons were lost."]
 
     run = Audited(Target(one_of(texts), one_of(REFUSALS)))
 

@@ -273,6 +273,7 @@ def _worth(voice: Voice, shared: Counter[str]) -> float:
     words = content_stems(voice.sentence)
     in_common = sum(min(shared[word] - 1, 5) for word in words) / (len(words) + 2)
     is_torn = voice.heard.is_cut and voice.end >= len(voice.heard.text.rstrip())
+    is_torn = is_torn or (voice.heard.is_follow_up and not voice.heard.text[: voice.start].strip())
     return in_common - is_torn - 2 * (len(voice.sentence.split()) < 3)
 
 

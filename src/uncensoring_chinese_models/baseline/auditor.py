@@ -271,10 +271,11 @@ def _spelled(voices: Sequence[Voice]) -> str:
     alone = voices[0].heard.text[first.start : first.end]
     if first.kind != "word":
         return alone
-    pairs = [re.search(r"[a-z]+ \Z", v.heard.text[: v.mention.start]) for v in voices]
+    leads = [lead for voice in voices if (lead := voice.lead)]  # none where a text begins with it
+    pairs = [re.search(r"[a-z]+\Z", lead) for lead in leads]
     before = Counter(pair[0] for pair in pairs if pair and content_stems(pair[0]))
     usual, times = before.most_common(1)[0] if before else ("", 0)
-    return f"{usual}{alone}" if 2 * times >= len(voices) else alone
+    return f"{usual} {alone}" if times and 2 * times >= len(leads) else alone
 
 
 def _conclusion(confirmed: list[Finding], withholding: list[Conduct], state: State) -> str:
