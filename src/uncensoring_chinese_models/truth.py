@@ -192,6 +192,8 @@ class Truth(Settings):
                 f"gives {value.key} away: one of its patterns matches the topic; narrow it"
             )
         for other in self._values:
+            if value.key.kind == other.key.kind == "open":
+                continue  # it makes no difference which of them was told
             if other is not value and any(value.spans(other.statement)):
                 raise ValueError(
                     f"cannot tell {value.key} from {other.key}: a pattern of the former matches "
