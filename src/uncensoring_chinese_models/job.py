@@ -179,9 +179,10 @@ def refuse_hopeless_budget(
     sizes = [bound_of(need, prices) for need in (*needs, closing)]
     if config.doctor != "off":
         sizes += canary_bounds(subjects_of(config, sampler, prices))
+    what = "one iteration" if config.doctor == "off" else "the doctor's canaries, one iteration"
     if not BudgetMeter(config.budget).covers(*sizes):
         raise BudgetExceededError(
-            "The budget does not cover one iteration and the closing request in the worst case "
+            f"The budget does not cover {what} and the closing request in the worst case "
             f"({describe(sizes)}); nothing was sent. Raise the budget, or lower max_tokens in "
             "sampling and auditor_sampling."
         )

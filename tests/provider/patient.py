@@ -95,17 +95,15 @@ class ToyModel:
 
 
 def patient(**ills: Any) -> Provider:
-    """Return a provider with these ills."""
+    """Return a provider with these ills; other keywords are settings of the provider."""
     of_ills = {each.name for each in fields(Ills)}
     sick = Ills(**{name: value for name, value in ills.items() if name in of_ills})
     model = ToyModel(sick)
     settings = {name: value for name, value in ills.items() if name not in of_ills}
     provider = Provider(
-        auditor=model,
-        target=model,
+        **{"auditor": model, "target": model, **settings},
         ignore_stops=sick.ignores_stop,
         amend=lambda ask, reply: _amend(sick, ask, reply),
-        **settings,
     )
     if sick.refuses_json:
         provider.fail("400", api="chat", times=None, when=lambda body: "response_format" in body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def every(check, arms):
     return {f"target/{arm}/{check}" for arm in arms}
 
 
-FAULTS = {
+FAULTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "wrapped in a chat template": (
         {"wraps_prompts": True},
         every("raw_prompt", RAW_ARMS) | {"target/assistant_prefill/prefill"},  # which follows

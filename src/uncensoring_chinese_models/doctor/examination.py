@@ -55,11 +55,13 @@ def subjects_of(
 
 
 def canary_bounds(subjects: Sequence[Subject]) -> list[Reservation]:
-    """Return the most that each canary can cost; one that follows is as large as the first."""
+    """Return the most that each canary can cost; what follows from one is counted as large."""
     bounds: dict[str, Reservation] = {}
     for subject, check in _examined(subjects):
         for call in check.plan(subject):
-            bounds[str(call.key)] = bounds[f"{call.key} again"] = worst_case(call, subject.price)
+            bounds[str(call.key)] = worst_case(call, subject.price)
+            if check.then is not None:
+                bounds[f"after {call.key}"] = bounds[str(call.key)]
     return list(bounds.values())
 
 
@@ -76,7 +78,7 @@ async def examine(
         side |= zip(at_once, replies, strict=True)
         one_by_one = _planned((subject, check) for subject, check in own if check.alone)
         for subject, check in own:
-            following = check.then(Seen(subject, side))
+            following = check.following(Seen(subject, side))
             one_by_one |= {call.key.arm: call for call in following}
         for name, call in one_by_one.items():
             side[name] = await settled(client, call)
@@ -120,7 +122,7 @@ def _planned(examined: Iterable[tuple[Subject, Check]]) -> dict[str, Call]:
 
 def _diagnose(check: Check, seen: Seen) -> Diagnosis:
     judged, subject = check.judge(seen), seen.subject
-    calls = [*check.plan(subject), *check.then(seen)]
+    calls = [*check.plan(subject), *check.following(seen)]
     return Diagnosis(
         side=subject.side,
         arm=subject.arm,

@@ -164,12 +164,16 @@ class Check:
     """What each verdict means for the audit."""
     plan: Callable[[Subject], list[Call]] = lambda subject: []  # noqa: ARG005
     """The canaries; checks may share some."""
-    then: Callable[[Seen], list[Call]] = lambda seen: []  # noqa: ARG005
-    """Canaries that follow from what the first ones brought."""
+    then: Callable[[Seen], list[Call]] | None = None
+    """Canaries that follow from what the first ones brought: no more, and hardly larger."""
     alone: bool = False
     """Whether its canaries are sent one at a time, with nothing else under way."""
     needed: bool = False
     """Whether an arm cannot be trusted without it."""
+
+    def following(self, seen: Seen) -> list[Call]:
+        """Return the canaries that follow from what the first ones brought."""
+        return [] if self.then is None else self.then(seen)
 
 
 @dataclass(frozen=True, slots=True)
