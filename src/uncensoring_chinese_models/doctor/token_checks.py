@@ -76,7 +76,7 @@ def judge_raw_prompt(seen: Seen) -> Judgement:
         return Judgement("no", numbers)
     if least > max(bos.tokens, 1):
         return Judgement("unknown", numbers)
-    return Judgement(bos.verdict(least, exact), numbers)
+    return Judgement(bos.verdict(overhead, exact), numbers)
 
 
 def judge_special_tokens(seen: Seen) -> Judgement:
@@ -113,16 +113,18 @@ class _Bos:
         adds = None if behind_bos is None or without is None else behind_bos - without
         return cls(tokens, is_sent=_sends_bos(seen.subject, template), adds=adds)
 
-    def verdict(self, least: int, exact: int | None) -> Verdict:
+    def verdict(self, overhead: int, exact: int | None) -> Verdict:
         """Judge by the BOS alone; the prompt is known to be wrapped in nothing."""
         if not self.tokens:
             return "yes"
-        server_adds_it = least == self.tokens
+        if exact not in (None, overhead):
+            return "unknown"
+        server_adds_it = overhead == self.tokens
         if not self.is_sent:
             return "yes" if server_adds_it else "unknown"  # or it is added, but not counted
         if not server_adds_it or self.adds == 0:
             return "yes"
-        # Both estimates say that the server adds a BOS, and ours came on top of it.
+        # Both estimates must say that the server adds a BOS, and ours come on top of it.
         return "no" if exact == self.tokens == self.adds else "unknown"
 
 
