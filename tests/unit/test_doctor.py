@@ -346,8 +346,8 @@ def test_builtin_auditor_is_asked_nothing():
 
 def diagnosis(**changes):
     given = {"side": "target", "arm": "raw", "check": "stop", "verdict": "no", "numbers": {"a": 1}}
-    given |= {"meaning": "m", "needed": True, "canaries": ()}
-    return Diagnosis(**given | changes)
+    rest = {"meaning": "m", "needed": True, "canaries": ()}
+    return Diagnosis(**{**given, **rest, **changes})
 
 
 def test_only_a_needed_no_is_refused():
