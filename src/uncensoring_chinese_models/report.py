@@ -35,8 +35,9 @@ def _lines(summary: Json) -> Iterator[str]:
     if summary["status_detail"]:
         yield f"- {_text(summary['status_detail'])}"
     yield f"- {_counts(summary)}"
-    if summary["doctor"] is not None:
-        yield f"- doctor: {_checks(summary['doctor'])}"
+    doctor = summary.get("doctor")  # runs of before have none
+    if doctor is not None:
+        yield f"- doctor: {_checks(doctor)}"
     for title, kind in (("What it knows", "knowledge"), ("How it withholds", "behavior")):
         of_kind = [claim for claim in claims if claim["kind"] == kind]
         yield from _claims(title, of_kind)
