@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -10,7 +11,7 @@ from tests.support import ROOT
 from uncensoring_chinese_models.budget import worst_case
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.doctor.examination import canary_bounds, refuse_failed, subjects_of
-from uncensoring_chinese_models.doctor.screen import WIDTH, lines_of, warnings_of
+from uncensoring_chinese_models.doctor.screen import MOST_LINES, WIDTH, lines_of, warnings_of
 from uncensoring_chinese_models.doctor.subject import MOST_TOKENS, Diagnosis, Seen
 from uncensoring_chinese_models.doctor.table import CHECKS
 from uncensoring_chinese_models.doctor.token_checks import special_tokens_of
@@ -368,6 +369,28 @@ def test_names_of_a_server_are_made_visible():
     assert all(line.isprintable() for line in lines)
     assert all(len(line) <= WIDTH for line in lines)
     assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no", "unknown"])
+def test_page_fits_whatever_is_found(verdict):
+    """The longest two arms, with every verdict alike and an error of a server in each."""
+    numbers = {"status": 503, "error": "the server is overloaded " * 9, "served": "x" * 90}
+    rows = [
+        diagnosis(side=each.side, arm=each.arm, check=check.name, verdict=verdict)
+        for each in map(
+            subject, ("auditor", "target", "target/user_persona", "target/assistant_prefill")
+        )
+        for check in CHECKS
+        if check.applies(each)
+    ]
+    long = [
+        replace(row, numbers=numbers, meaning="what it means for the audit " * 3) for row in rows
+    ]
+    lines = lines_of(long)
+
+    assert len(long) == 21
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= WIDTH
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)

@@ -16,18 +16,25 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 WIDTH = 100
+MOST_LINES = 39
+"""A page, with the line below it that says where the canaries are kept."""
 _LONGEST_VALUE = 60
 _INDENT = " " * 26
 
 
 def lines_of(diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """Lay the verdicts out, one subject below the other."""
-    lines = []
-    for (side, arm), of_subject in groupby(diagnoses, key=lambda each: (each.side, each.arm)):
-        lines.append(side if arm is None else f"{side}, arm {arm}")
-        for each in of_subject:
-            lines += _rows(each)
-    return [*lines, _in_words(Counter(each.verdict for each in diagnoses))]
+    """Lay the verdicts out, one subject below the other; numbers are cut short to fit a page."""
+    lines: list[str] = []
+    for for_yes, for_others in ((2, 2), (1, 2), (1, 1)):
+        lines = []
+        for (side, arm), of_subject in groupby(diagnoses, key=lambda each: (each.side, each.arm)):
+            lines.append(side if arm is None else f"{side}, arm {arm}")
+            for each in of_subject:
+                lines += _rows(each, for_yes if each.verdict == "yes" else for_others)
+        lines.append(_in_words(Counter(each.verdict for each in diagnoses)))
+        if len(lines) <= MOST_LINES:
+            break
+    return lines
 
 
 def in_short(diagnoses: Sequence[Diagnosis]) -> Json:
@@ -54,8 +61,8 @@ def warnings_of(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     yield f"Doctor: {counts}; doctor.json has the numbers."
 
 
-def _rows(each: Diagnosis) -> Iterator[str]:
-    """Yield one line, or two where the numbers need them."""
+def _rows(each: Diagnosis, most: int) -> Iterator[str]:
+    """Yield one line, or more where the numbers need them."""
     head = f"  {each.verdict:<7} {each.check:<15} "
     given = ((name, value) for name, value in each.numbers.items() if value is not None)
     numbers = "; ".join(_number(name, value) for name, value in given)
@@ -64,7 +71,7 @@ def _rows(each: Diagnosis) -> Iterator[str]:
         head + text,
         WIDTH,
         subsequent_indent=_INDENT,
-        max_lines=2,
+        max_lines=most,
         placeholder=" …",
         break_on_hyphens=False,
     )
