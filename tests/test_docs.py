@@ -34,7 +34,8 @@ def test_every_key_of_a_real_run_is_described(tmp_path):
     """docs/run-format.md names each key that a run writes."""
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs/run-format.md").read_text("utf-8")))
     with audited_provider(extra={"question": "Why?"}, extra_hypothesis={"status": "open"}) as p:
-        run = audit_here(tmp_path, p, sampling={"arms": ["user_persona", "assistant"]})
+        arms = {"arms": ["user_persona", "assistant", "assistant_prefill"]}
+        run = audit_here(tmp_path, p, sampling=arms, doctor="report")
 
     written = set()
     for path in run.folder.rglob("*.json"):

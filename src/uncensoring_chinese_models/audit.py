@@ -6,32 +6,27 @@ no disk, no screen and no HTTP, so running it again over the same replies gives 
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, TypeVar
 
 from uncensoring_chinese_models.auditor_prompt import AuditorPrompt, Step
 from uncensoring_chinese_models.budget import body_bytes
+from uncensoring_chinese_models.clients.layers import together
 from uncensoring_chinese_models.domain import (
     MAX_PROBE_BYTES,
     AuditEnded,
     AuditorTurn,
     Response,
 )
-from uncensoring_chinese_models.errors import (
-    AuditorReplyError,
-    BudgetExceededError,
-    ClientError,
-    FatalError,
-)
+from uncensoring_chinese_models.errors import AuditorReplyError, BudgetExceededError
 from uncensoring_chinese_models.interviewer import Interviewer
 from uncensoring_chinese_models.protocols import Need
-from uncensoring_chinese_models.sampling import PlannedSample, Sampler, read_sample
+from uncensoring_chinese_models.sampling import Sampler, read_sample
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import AuditEvent, Reply, Sample, Status
+    from uncensoring_chinese_models.domain import AuditEvent, Status
     from uncensoring_chinese_models.protocols import Gate, ModelClient
 
 _T = TypeVar("_T")
@@ -179,25 +174,9 @@ async def sample_target(target: ModelClient, sampler: Sampler, turn: AuditorTurn
     """Send one probe through every arm, all samples at once."""
     reply = turn.parsed
     planned = sampler.plan(turn.iteration, reply.next_prompt, reply.question, reply.arms)
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_sample(target, item)) for item in planned]
-    except BaseExceptionGroup as errors:
-        gravest = [err for err in errors.exceptions if isinstance(err, FatalError)]
-        raise [*gravest, *errors.exceptions][0] from None
-    samples = tuple(task.result() for task in tasks)
+    results = await together(target, [item.call for item in planned])
+    samples = tuple(map(read_sample, planned, results))
     return Response(turn.iteration, reply.next_prompt, reply.question, samples)
-
-
-async def _sample(target: ModelClient, planned: PlannedSample) -> Sample:
-    result: Reply | ClientError
-    try:
-        result = await target.complete(planned.call)
-    except FatalError:
-        raise
-    except ClientError as err:
-        result = err
-    return read_sample(planned, result)
 
 
 def _last_error(response: Response) -> str:

@@ -29,7 +29,8 @@ TEMPLATE_TOKENS = 1024
 
 def worst_case(call: Call, price: Price | None) -> Reservation:
     """Return the most that one attempt at this call can cost."""
-    return bound(body_bytes(call.body), int(call.body.get("max_tokens", 0)), price)
+    most_out = int(call.body.get("max_tokens", 0)) * int(call.body.get("n", 1))
+    return bound(body_bytes(call.body), most_out, price)
 
 
 def body_bytes(body: Json) -> int:

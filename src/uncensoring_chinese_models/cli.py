@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.command_line import Group, run_commands
-from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError, UsageError
+from uncensoring_chinese_models.doctor_cli import doctor
+from uncensoring_chinese_models.errors import (
+    AuditToolError,
+    FailedCheckError,
+    InterruptedRunError,
+    UsageError,
+)
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
 
@@ -41,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = {
         "demo": demo,
         "audit": audit,
+        "doctor": doctor,
         "score": score,
         "organism": organism,
         "templates": templates,
@@ -127,7 +134,8 @@ def _explained(progress: Callable[[], Progress | None], *, as_json: bool) -> Ite
             watched.close()
             folder = watched.folder
         if folder is not None:
-            print(f"To go on: {_resume_command(folder)}", file=sys.stderr)
+            despite = " doctor=report" if isinstance(err, FailedCheckError) else ""
+            print(f"To go on: {_resume_command(folder)}{despite}", file=sys.stderr)
         if as_json:
             where = None if folder is None else str(folder)
             _print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
@@ -277,7 +285,7 @@ def _print_plan(plan: Json) -> None:
     print(f"  arms: {', '.join(plan['arms'])}, {plan['samples_per_arm']} sample(s) each")
     print(
         f"  calls: at most {calls['auditor_at_most']} to the auditor, "
-        f"{calls['target_at_most']} to the target"
+        f"{calls['target_at_most']} to the target, {calls['canaries_at_most']} canaries"
     )
     print(f"  worst case without re-asks and retries: {worst['tokens']:,} tokens, {cost}")
     for message in plan["first_messages"]:

@@ -117,6 +117,8 @@ class AuditConfig(Settings):
     """How often an invalid reply is asked for again."""
     max_failed_iterations: int = Field(default=3, ge=1)
     """Consecutive iterations without any answer that end the run."""
+    doctor: Literal["off", "report", "require"] = "off"
+    """Whether canaries check both endpoints first; `require` refuses an arm that fails (docs/doctor.md)."""
     auditing_endpoint: Endpoint = Field(default_factory=Endpoint)
     """Where the auditor is reached; OpenRouter by default."""
     audited_endpoint: TargetEndpoint = Field(default_factory=TargetEndpoint)
@@ -125,6 +127,11 @@ class AuditConfig(Settings):
     """The most the run may spend."""
     retries: Retries = Field(default_factory=Retries)
     """How long a failing call is tried again."""
+
+    @field_validator("doctor", mode="before")
+    @classmethod
+    def _off_is_a_word(cls, value: object) -> object:
+        return "off" if value is False else value  # YAML reads a bare off as false
 
     @model_validator(mode="before")
     @classmethod
@@ -156,7 +163,7 @@ class AuditConfig(Settings):
     def identity(self) -> Json:
         """Return the settings that decide what the models are asked.
 
-        A run can be resumed with other budgets, timeouts, prices, addresses and retries;
+        A run can be resumed with other budgets, timeouts, prices, addresses, retries and checks;
         what is returned here must stay the same.
         """
         free = {"api_key_env", "base_url", "headers", "timeout_s", "max_concurrency", "price"}
@@ -166,6 +173,7 @@ class AuditConfig(Settings):
                 "budget": True,
                 "retries": True,
                 "output_dir": True,
+                "doctor": True,
                 "auditing_endpoint": free,
                 "audited_endpoint": free,
             },

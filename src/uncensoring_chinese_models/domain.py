@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
 
 Role = Literal["auditor", "target"]
-Purpose = Literal["turn", "re_ask", "schema_fallback", "closing", "sample"]
+Purpose = Literal["turn", "re_ask", "schema_fallback", "closing", "sample", "doctor"]
 Api = Literal["chat", "completions"]
 Arm = Literal["user_persona", "assistant", "assistant_prefill", "raw"]
 Outcome = Literal["answered", "length", "empty", "content_filter", "host_refusal", "failed"]
@@ -48,7 +48,7 @@ MAX_PROBE_BYTES = 4000
 class CallKey:
     """Which call of a run this is; the same in every replay.
 
-    ``ordinal`` counts re-asks within one turn; ``arm`` and ``sample`` are set for the target only.
+    ``ordinal`` counts re-asks in a turn; ``arm`` (the name of a canary) and ``sample`` tell samples.
     """
 
     iteration: int
@@ -106,6 +106,8 @@ class Reply:
     cost_usd: Decimal | None = None
     finished_at: str = ""
     latency_s: float = 0.0
+    choices: int = 1
+    has_logprobs: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,6 @@ class Evidence(_Written):
     iteration: int
     """The iteration whose response is quoted."""
     excerpt: str = Field(validation_alias=AliasChoices("excerpt", "response_excerpt"))
-    """The quoted words."""
 
 
 class Hypothesis(_Written):
@@ -287,9 +288,8 @@ class Sample:
     arm: Arm
     index: int
     formatted_prompt: str | None
-    """The raw prompt, for the completions API."""
     messages: list[Json] | None
-    """The messages, for the chat API."""
+    """The raw prompt for the completions API, or the messages for the chat API."""
     prefill: str | None
     """Words that we put into the assistant's mouth; never the target's."""
     text: str | None

@@ -10,6 +10,7 @@ from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
 from uncensoring_chinese_models.budget import body_bytes, bound
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.config import read_key
+from uncensoring_chinese_models.doctor.examination import canary_bounds, subjects_of
 from uncensoring_chinese_models.job import refuse_hopeless_budget
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import (
@@ -21,7 +22,7 @@ from uncensoring_chinese_models.sides import (
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import Json, Price
+    from uncensoring_chinese_models.domain import Json, Price, Reservation
     from uncensoring_chinese_models.endpoints import Endpoint
     from uncensoring_chinese_models.protocols import Notify
 
@@ -53,6 +54,8 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
             prices[role] = await find_price(api, endpoint, model, notify, explain=True)
     refuse_unknown_prices(config, prices)
     refuse_hopeless_budget(config, sampler, prices)
+    asked_first = subjects_of(config, sampler, prices) if config.doctor != "off" else []
+    canaries = canary_bounds(asked_first)
     template = sampler.template
     return {
         "topic": config.topic,
@@ -67,9 +70,10 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
         "calls": {
             "auditor_at_most": config.max_iterations + 1,
             "target_at_most": config.max_iterations * len(planned),
+            "canaries_at_most": len(canaries),
             "re_asks_at_most": (config.max_iterations + 1) * config.auditor_re_asks,
         },
-        "worst_case": _worst_case(config, sampler, prompt, prices),
+        "worst_case": _worst_case(config, sampler, prompt, prices, canaries),
         "first_messages": prompt.turn_messages([]),
         "first_requests": [
             {
@@ -97,7 +101,11 @@ def _side(model: str, endpoint: Endpoint) -> Json:
 
 
 def _worst_case(
-    config: AuditConfig, sampler: Sampler, prompt: AuditorPrompt, prices: dict[str, Price | None]
+    config: AuditConfig,
+    sampler: Sampler,
+    prompt: AuditorPrompt,
+    prices: dict[str, Price | None],
+    canaries: list[Reservation],
 ) -> Json:
     """Bound the whole run: every reply as long as allowed, every byte that we write a token.
 
@@ -108,7 +116,7 @@ def _worst_case(
     samples = sampler.plan(1, PROBE, None)
     shown = len(samples) * (sampling.max_tokens * TOKENS_PER_TARGET_TOKEN + 400)
     step = auditor_out + shown
-    needs = []
+    needs = list(canaries)
     for past in range(config.max_iterations + 1):
         if config.auditor_context == "compact" and past:
             history = auditor_out + min(past, 3) * shown + past * 300

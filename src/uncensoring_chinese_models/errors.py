@@ -11,6 +11,7 @@
     │   ├── TransientError     3    time may cure it (429, 5xx, timeout, lost connection): retried
     │   ├── RejectedError      3    the same request would be refused again: never retried
     │   └── FatalError         3    every further call would fail too (401, 402, 403): stops the run
+    ├── FailedCheckError       3    an arm failed a check of the doctor that the config requires
     ├── LocalModelError        3    the model that we serve ourselves cannot be had or started
     ├── AuditorReplyError      6    the auditor's text is not a valid reply; carries the reason
     ├── BudgetExceededError    5    sending this call could pass the cap; nothing was sent
@@ -119,6 +120,12 @@ class FatalError(ClientError):
     """Every further call would fail too: bad key, no credit, not permitted."""
 
     kind = "fatal"
+
+
+class FailedCheckError(AuditToolError):
+    """An arm failed a check that the config requires; nothing but canaries was sent."""
+
+    exit_code = 3
 
 
 class LocalModelError(AuditToolError):

@@ -11,7 +11,7 @@ import signal
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit import iteration_needs, run_audit
@@ -20,6 +20,13 @@ from uncensoring_chinese_models.auditor_reply import response_format
 from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter, bound_of, describe
 from uncensoring_chinese_models.clients.layers import InFlight
 from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.doctor.examination import (
+    canary_bounds,
+    examine,
+    refuse_failed,
+    subjects_of,
+)
+from uncensoring_chinese_models.doctor.screen import doctor_to_json, in_short, warnings_of
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
@@ -36,11 +43,14 @@ from uncensoring_chinese_models.sides import open_sides, stack, utc_now
 from uncensoring_chinese_models.summary import RunRecord, summarise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.config_file import LoadedConfig
-    from uncensoring_chinese_models.domain import AuditEvent, Json, Price
+    from uncensoring_chinese_models.doctor.subject import Subject
+    from uncensoring_chinese_models.domain import AuditEvent, Json, Price, Role
+    from uncensoring_chinese_models.protocols import ModelClient, Notify
 
+_T = TypeVar("_T")
 ENDED_FOR_GOOD = frozenset({"completed", "max_iterations"})
 """Statuses of a run that resuming adds nothing to."""
 
@@ -79,22 +89,18 @@ def run_job(loaded: LoadedConfig, observer: Observer, *, resume: Path | None = N
         FatalError: the provider takes no further call; the run can be resumed.
         InterruptedRunError: the user stopped it; the run can be resumed.
     """
-    return asyncio.run(_interruptible(loaded, observer, resume))
+    return asyncio.run(interruptible(_run(loaded, observer, resume), observer.notice))
 
 
-async def _interruptible(
-    loaded: LoadedConfig, observer: Observer, resume: Path | None
-) -> JobResult:
+async def interruptible(todo: Coroutine[Any, Any, _T], notify: Notify) -> _T:
     """Let the first Ctrl-C wait for the calls in flight, and the second abandon them."""
-    work = asyncio.ensure_future(_run(loaded, observer, resume))
+    work = asyncio.ensure_future(todo)
     signals: list[int] = []
 
     def stop() -> None:
         signals.append(1)
         if len(signals) == 1:
-            observer.notice(
-                Notice("Stopping: waiting for calls in flight (Ctrl-C again abandons them).")
-            )
+            notify(Notice("Stopping: waiting for calls in flight (Ctrl-C again abandons them)."))
         work.cancel()
 
     with _on_signals(stop):
@@ -142,12 +148,16 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
                 observer.notice(
                     Notice("The journal's torn last line was cut off; all else is kept.")
                 )
-            auditor, target = (
-                stack(side, config, journal, budget, in_flight, observer.notice) for side in sides
-            )
+            clients = {
+                side.role: stack(side, config, journal, budget, in_flight, observer.notice)
+                for side in sides
+            }
             record = RunRecord()
             try:
-                async for event in run_audit(config, auditor, target, gate):
+                if config.doctor != "off":
+                    subjects = subjects_of(config, sampler, prices)
+                    record.doctor = await _check_up(subjects, clients, store, observer.notice)
+                async for event in run_audit(config, clients["auditor"], clients["target"], gate):
                     record.add(event)
                     _store(store, event)
                     observer.event(event, budget)
@@ -167,9 +177,12 @@ def refuse_hopeless_budget(
     prompt = AuditorPrompt(config, response_format())
     needs, closing = iteration_needs(config, prompt, sampler, [])
     sizes = [bound_of(need, prices) for need in (*needs, closing)]
+    if config.doctor != "off":
+        sizes += canary_bounds(subjects_of(config, sampler, prices))
+    what = "one iteration" if config.doctor == "off" else "the doctor's canaries, one iteration"
     if not BudgetMeter(config.budget).covers(*sizes):
         raise BudgetExceededError(
-            "The budget does not cover one iteration and the closing request in the worst case "
+            f"The budget does not cover {what} and the closing request in the worst case "
             f"({describe(sizes)}); nothing was sent. Raise the budget, or lower max_tokens in "
             "sampling and auditor_sampling."
         )
@@ -235,7 +248,7 @@ def _refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> No
         raise ResumeMismatchError(
             f"{folder} was made with other settings ({shown}); nothing was sent. "
             f"Resume with {folder / 'config.yaml'}, or start a new run. Budget, prices, "
-            "timeouts, concurrency and retries may change."
+            "timeouts, concurrency, retries and doctor may change."
         )
 
 
@@ -246,6 +259,26 @@ def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:
             yield from _differences(old, new, f"{prefix}{key}.")
         elif old != new:
             yield f"{prefix}{key}: {old!r} there, {new!r} now"
+
+
+async def _check_up(
+    subjects: Sequence[Subject],
+    clients: Mapping[Role, ModelClient],
+    store: RunStore,
+    notify: Notify,
+) -> Json:
+    """Let the doctor see both sides before the first probe; return its verdicts in short.
+
+    Raises:
+        FailedCheckError: the config requires what an endpoint does not do.
+    """
+    diagnoses = await examine(subjects, clients)
+    store.write_doctor(doctor_to_json(diagnoses))
+    for line in warnings_of(diagnoses):
+        notify(Notice(line))
+    if subjects[0].config.doctor == "require":
+        refuse_failed(diagnoses)
+    return in_short(diagnoses)
 
 
 def _store(store: RunStore, event: AuditEvent) -> None:

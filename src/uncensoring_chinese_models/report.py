@@ -35,6 +35,9 @@ def _lines(summary: Json) -> Iterator[str]:
     if summary["status_detail"]:
         yield f"- {_text(summary['status_detail'])}"
     yield f"- {_counts(summary)}"
+    doctor = summary.get("doctor")  # runs of before have none
+    if doctor is not None:
+        yield f"- doctor: {_checks(doctor)}"
     for title, kind in (("What it knows", "knowledge"), ("How it withholds", "behavior")):
         of_kind = [claim for claim in claims if claim["kind"] == kind]
         yield from _claims(title, of_kind)
@@ -50,6 +53,13 @@ def _counts(summary: Json) -> str:
     by_outcome = {name: count for name, count in samples["by_outcome"].items() if count}
     listed = ", ".join(f"{count} {name}" for name, count in by_outcome.items())
     return f"{summary['total_iterations']} probes, {samples['sent']} samples ({listed or 'none'})"
+
+
+def _checks(doctor: Json) -> str:
+    """Say what the doctor found, and where it found something wrong."""
+    named = [f"{len(doctor[word])} {word}" for word in ("no", "unknown")]
+    wrong = f" ({', '.join(map(_text, doctor['no']))})" if doctor["no"] else ""
+    return f"{doctor['yes']} yes, {named[0]}{wrong}, {named[1]}; see `doctor.json`"
 
 
 def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:

@@ -40,8 +40,16 @@ _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 
 def run_name(model: str, topic: str, started_at: str) -> str:
     """Name a run: ``deepseek-deepseek-chat_tiananmen_2024-01-15T10-30-00``."""
-    stamp = started_at.removesuffix("Z").replace(":", "-")
-    return f"{model_slug(model)}_{topic_slug(topic)}_{stamp}"
+    return f"{model_slug(model)}_{topic_slug(topic)}_{_stamp(started_at)}"
+
+
+def doctor_name(model: str, started_at: str) -> str:
+    """Name a folder of the doctor: ``doctor_deepseek-deepseek-chat_2024-01-15T10-30-00``."""
+    return f"doctor_{model_slug(model)}_{_stamp(started_at)}"
+
+
+def _stamp(started_at: str) -> str:
+    return started_at.removesuffix("Z").replace(":", "-")
 
 
 def topic_slug(topic: str) -> str:
@@ -146,6 +154,10 @@ class RunStore:
         """Write the target's response of this iteration."""
         self._write_json(f"audited_responses/{number:03d}.json", data)
 
+    def write_doctor(self, data: Json) -> None:
+        """Write the verdicts of the doctor."""
+        self._write_json("doctor.json", data)
+
     def write_report(self, text: str) -> None:
         """Write the report for readers."""
         self._write("report.md", text.encode("utf-8"))
@@ -155,8 +167,8 @@ class RunStore:
         self._write_json("summary.json", {**data, "sha256": self.hashes()})
 
     def begin_again(self) -> None:
-        """Take back the summary and the report of a run that goes on."""
-        for name in ("summary.json", "report.md"):
+        """Take back the summary, the report and the verdicts of a run that goes on."""
+        for name in ("summary.json", "report.md", "doctor.json"):
             (self.folder / name).unlink(missing_ok=True)
 
     def prune(self, turns: int, responses: int) -> None:

@@ -92,7 +92,7 @@ class Sampler:
         """
         named = [arm for arm in self._sampling.arms if arm in arms]
         return [
-            self._plan_one(CallKey(iteration, "target", "sample", 0, arm, index), probe, question)
+            self.plan_one(CallKey(iteration, "target", "sample", 0, arm, index), probe, question)
             for arm in named or self._sampling.arms
             for index in range(self._sampling.n)
         ]
@@ -105,7 +105,8 @@ class Sampler:
         written = "\n".join(text for text in texts if text)
         return tuple(token for token in self._role_tokens if token in written)
 
-    def _plan_one(self, key: CallKey, probe: str, question: str | None) -> PlannedSample:
+    def plan_one(self, key: CallKey, probe: str, question: str | None) -> PlannedSample:
+        """Return one request, of the arm that its key names."""
         arm: Arm = key.arm  # type: ignore[assignment]  # a key's arm comes from the config
         asked = question or probe
         prefill: str | None = None

@@ -34,6 +34,8 @@ class RunRecord:
     turns: list[AuditorTurn] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
     ended: AuditEnded | None = None
+    doctor: Json | None = None
+    """The doctor's verdicts in short, if it was asked."""
 
     def add(self, event: AuditEvent) -> None:
         """Keep one event."""
@@ -62,6 +64,7 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
         ],
         "final_summary": conclusion.model_dump(mode="json") if conclusion else None,
         "claims": [asdict(claim) for claim in claims],
+        "doctor": record.doctor,
         "denominators": _denominators(record, checks, claims),
         "spend": _spend(attempts, claims),
     }

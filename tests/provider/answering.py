@@ -74,6 +74,7 @@ class Answering:
     default_max_tokens: int | None
     extra_prompt_tokens: int
     provider_name: str
+    amend: Callable[[Ask, Json], Json]
 
     def plan(self, request: Request, elsewhere: str) -> Plan:
         """Decide what a request is answered with, and what that costs."""
@@ -174,7 +175,7 @@ class Answering:
         reply = render(generation, cost=self.report_cost)
         if "cost" in reply.get("usage", {}) and not _is_billed(fault):
             reply["usage"]["cost"] = 0
-        return reply
+        return self.amend(Ask(request.api, request.body), reply)
 
 
 def _is_billed(fault: Fault | None) -> bool:

@@ -75,6 +75,8 @@ class Provider:
     """Counted on top: 1 looks like a doubled BOS, 5 or more like a chat template."""
     provider_name: str = "DeepInfra"
     """Who serves, unless the request names its own choice."""
+    amend: Callable[[Ask, Json], Json] = lambda ask, reply: reply
+    """Changes the ordinary reply, knowing the request; the books keep what was generated."""
     latency: float | Callable[[Request], float] = 0.0
     """Seconds between reading a request and answering it; others go on meanwhile."""
     on_request: Callable[[Request], object] | None = None

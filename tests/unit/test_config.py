@@ -56,6 +56,7 @@ DEFAULTS: dict[str, Any] = {
     "auditor_response_format": "json_schema",
     "auditor_re_asks": 2,
     "max_failed_iterations": 3,
+    "doctor": "off",
     "auditing_endpoint": ENDPOINT_DEFAULTS,
     "audited_endpoint": {**ENDPOINT_DEFAULTS, "template": None, "provider": None, "send_bos": None},
     "budget": {"max_usd": None, "max_tokens": None},
@@ -636,6 +637,7 @@ def test_no_key_is_looked_for_where_none_is_needed():
 
 FREE = [
     ("output_dir", "elsewhere"),
+    ("doctor", "require"),
     ("budget.max_usd", 5.0),
     ("budget.max_tokens", 1000),
     ("retries.max_attempts", 2),

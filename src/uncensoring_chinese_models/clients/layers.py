@@ -32,7 +32,7 @@ from uncensoring_chinese_models.errors import (
 from uncensoring_chinese_models.protocols import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from uncensoring_chinese_models.config import Retries
     from uncensoring_chinese_models.domain import Call
@@ -68,6 +68,27 @@ class InFlight:
         self._tasks.discard(task)
         if not task.cancelled():
             task.exception()  # seen: nobody may be left to ask for it
+
+
+async def together(client: ModelClient, calls: Iterable[Call]) -> list[Reply | ClientError]:
+    """Send calls at once; what fails is an answer, too, unless no further call would succeed."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(settled(client, call)) for call in calls]
+    except BaseExceptionGroup as errors:
+        gravest = [err for err in errors.exceptions if isinstance(err, FatalError)]
+        raise [*gravest, *errors.exceptions][0] from None
+    return [task.result() for task in tasks]
+
+
+async def settled(client: ModelClient, call: Call) -> Reply | ClientError:
+    """Send one call and return what became of it."""
+    try:
+        return await client.complete(call)
+    except FatalError:
+        raise
+    except ClientError as err:
+        return err
 
 
 class Journaled:

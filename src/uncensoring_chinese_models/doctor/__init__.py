@@ -1,0 +1,1 @@
+"""The doctor: whether an endpoint does what an audit takes for granted."""

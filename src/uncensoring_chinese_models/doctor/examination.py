@@ -1,0 +1,135 @@
+"""The examination: which subjects a config has, what they are sent, and the verdicts.
+
+Deterministic given the replies, like the audit: run again over the same journal, it sends nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.budget import worst_case
+from uncensoring_chinese_models.clients.layers import settled, together
+from uncensoring_chinese_models.doctor.subject import Diagnosis, Seen, Subject
+from uncensoring_chinese_models.doctor.table import CHECKS
+from uncensoring_chinese_models.errors import FailedCheckError
+from uncensoring_chinese_models.visible import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.doctor.subject import Check
+    from uncensoring_chinese_models.domain import Call, Price, Reply, Reservation, Role
+    from uncensoring_chinese_models.errors import ClientError
+    from uncensoring_chinese_models.protocols import ModelClient
+    from uncensoring_chinese_models.sampling import Sampler
+
+_Results = dict[str, "Reply | ClientError"]
+
+
+def subjects_of(
+    config: AuditConfig, sampler: Sampler, prices: Mapping[str, Price | None]
+) -> list[Subject]:
+    """Return both sides, and each arm of the target."""
+    auditor = Subject(
+        side="auditor",
+        model=config.auditing_model,
+        endpoint=config.auditing_endpoint,
+        config=config,
+        price=prices["auditor"],
+        sampler=sampler,
+    )
+
+    def target(arm: str | None) -> Subject:
+        return Subject(
+            side="target",
+            model=config.audited_model,
+            endpoint=config.audited_endpoint,
+            config=config,
+            price=prices["target"],
+            sampler=sampler,
+            arm=arm,  # type: ignore[arg-type]  # from the config
+        )
+
+    return [auditor, target(None), *map(target, config.sampling.arms)]
+
+
+def canary_bounds(subjects: Sequence[Subject]) -> list[Reservation]:
+    """Return the most that each canary can cost; what follows from one is counted as large."""
+    bounds: dict[str, Reservation] = {}
+    for subject, check in _examined(subjects):
+        for call in check.plan(subject):
+            bounds[str(call.key)] = worst_case(call, subject.price)
+            if check.then is not None:
+                bounds[f"after {call.key}"] = bounds[str(call.key)]
+    return list(bounds.values())
+
+
+async def examine(
+    subjects: Sequence[Subject], clients: Mapping[Role, ModelClient]
+) -> list[Diagnosis]:
+    """Send the canaries and judge what they bring."""
+    results: dict[Role, _Results] = {"auditor": {}, "target": {}}
+    for role, client in clients.items():
+        own = [(subject, check) for subject, check in _examined(subjects) if subject.side == role]
+        side = results[role]
+        at_once = _planned((subject, check) for subject, check in own if not check.alone)
+        replies = await together(client, at_once.values())
+        side |= zip(at_once, replies, strict=True)
+        one_by_one = _planned((subject, check) for subject, check in own if check.alone)
+        for subject, check in own:
+            following = check.following(Seen(subject, side))
+            one_by_one |= {call.key.arm: call for call in following}
+        for name, call in one_by_one.items():
+            side[name] = await settled(client, call)
+    return [
+        _diagnose(check, Seen(subject, results[subject.side]))
+        for subject, check in _examined(subjects)
+    ]
+
+
+def refuse_failed(diagnoses: Iterable[Diagnosis]) -> None:
+    """Refuse an audit of which an arm cannot be trusted.
+
+    Raises:
+        FailedCheckError: a check that the audit depends on said no.
+    """
+    failed = [each for each in diagnoses if each.needed and each.verdict == "no"]
+    if not failed:
+        return
+    first, more = failed[0], len(failed) - 1
+    numbers = ", ".join(f"{name} {value}" for name, value in first.numbers.items())
+    others = f" (and {more} more, in doctor.json)" * bool(more)
+    raise FailedCheckError(
+        f"The check {first.where} says no ({visible(numbers)}): {first.meaning}{others}; no probe "
+        "was sent, and only the canaries were paid for. Mend the endpoint or leave the arm out "
+        "and start a new run, or go on with this one by doctor=report."
+    )
+
+
+def _examined(subjects: Iterable[Subject]) -> Iterator[tuple[Subject, Check]]:
+    for subject in subjects:
+        for check in CHECKS:
+            if check.applies(subject):
+                yield subject, check
+
+
+def _planned(examined: Iterable[tuple[Subject, Check]]) -> dict[str, Call]:
+    """Return the canaries by name, each once however many checks read it."""
+    calls = (call for subject, check in examined for call in check.plan(subject))
+    return {call.key.arm: call for call in calls}
+
+
+def _diagnose(check: Check, seen: Seen) -> Diagnosis:
+    judged, subject = check.judge(seen), seen.subject
+    calls = [*check.plan(subject), *check.following(seen)]
+    return Diagnosis(
+        side=subject.side,
+        arm=subject.arm,
+        check=check.name,
+        verdict=judged.verdict,
+        numbers=judged.numbers,
+        meaning=check.meanings[judged.verdict],
+        needed=check.needed,
+        canaries=tuple(str(call.key) for call in calls),
+    )

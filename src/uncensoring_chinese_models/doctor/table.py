@@ -1,0 +1,171 @@
+"""All checks, as data: where each applies, what it sends, how it judges, and what it means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doctor import server_checks, text_checks, token_checks
+from uncensoring_chinese_models.doctor.subject import Check
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.doctor.subject import Subject
+
+
+def _is_arm(subject: Subject) -> bool:
+    return subject.arm is not None
+
+
+def _is_raw(subject: Subject) -> bool:
+    return _is_arm(subject) and subject.api == "completions"
+
+
+def _is_routed(subject: Subject) -> bool:
+    return subject.side == "target" and not _is_arm(subject) and subject.endpoint.is_openrouter
+
+
+def _is_asked_for_json(subject: Subject) -> bool:
+    is_auditor = subject.side == "auditor" and subject.can_be_asked
+    return is_auditor and subject.config.auditor_response_format != "none"
+
+
+CHECKS = (
+    Check(
+        name="model",
+        applies=lambda subject: not _is_arm(subject),
+        plan=server_checks.plan_model,
+        judge=server_checks.judge_model,
+        meanings={
+            "yes": "the right model answers",
+            "no": "another model answers, or none: findings would not be about this model",
+            "unknown": "the answers do not say clearly which model wrote them",
+        },
+        needed=True,
+    ),
+    Check(
+        name="json_mode",
+        applies=_is_asked_for_json,
+        plan=server_checks.plan_json_mode,
+        judge=server_checks.judge_json_mode,
+        meanings={
+            "yes": "replies come as JSON",
+            "no": "JSON mode is refused or ignored: replies may be repaired or asked for again",
+            "unknown": "16 tokens did not show whether replies come as JSON",
+        },
+    ),
+    Check(
+        name="provider",
+        applies=_is_routed,
+        judge=server_checks.judge_provider,
+        meanings={
+            "yes": "only allowed hosts answer",
+            "no": "samples mix hosts, or come from one that the config does not allow",
+            "unknown": "no host is pinned or named: samples may mix hosts and quantisations",
+        },
+        needed=True,
+    ),
+    Check(
+        name="raw_prompt",
+        applies=_is_raw,
+        plan=token_checks.plan_raw_prompt,
+        judge=token_checks.judge_raw_prompt,
+        meanings={
+            "yes": "prompts arrive as written",
+            "no": "raw prompts are refused or altered (a template, a second BOS): no turn is as we think",
+            "unknown": "token counts do not decide whether prompts arrive as written",
+        },
+        needed=True,
+    ),
+    Check(
+        name="special_tokens",
+        applies=lambda subject: _is_raw(subject) and bool(token_checks.special_tokens_of(subject)),
+        plan=token_checks.plan_special_tokens,
+        judge=token_checks.judge_special_tokens,
+        meanings={
+            "yes": "turns open where the template says",
+            "no": "role tokens are read as plain text or dropped: no turn is opened",
+            "unknown": "token counts do not decide whether role tokens are read as tokens",
+        },
+        needed=True,
+    ),
+    Check(
+        name="stop",
+        applies=_is_arm,
+        plan=text_checks.plan_open,
+        then=text_checks.then_stop,
+        judge=text_checks.judge_stop,
+        meanings={
+            "yes": "stop strings end a sample",
+            "no": "stop strings are ignored: samples run on into other turns, and cost more",
+            "unknown": "the model did not write enough, or wrote something else, to tell",
+        },
+        needed=True,
+    ),
+    Check(
+        name="prefill",
+        applies=lambda subject: subject.arm == "assistant_prefill",
+        plan=text_checks.plan_prefill,
+        judge=text_checks.judge_prefill,
+        meanings={
+            "yes": "words put into its mouth are gone on with",
+            "no": "the model answers anew instead of going on: this is the assistant arm",
+            "unknown": "what the model wrote does not show whether it goes on with a prefill",
+        },
+        needed=True,
+    ),
+    Check(
+        name="thinking",
+        applies=_is_arm,
+        plan=text_checks.plan_open,
+        judge=text_checks.judge_thinking,
+        meanings={
+            "yes": "words come as text, not as reasoning",
+            "no": "reasoning takes the place of the text: samples are empty or cut",
+            "unknown": "16 tokens did not show whether text comes without reasoning",
+        },
+        needed=True,
+    ),
+    Check(
+        name="samples",
+        applies=_is_arm,
+        plan=text_checks.plan_samples,
+        judge=text_checks.judge_samples,
+        meanings={
+            "yes": "each sample is a draw of its own",
+            "unknown": "two requests alike gave one text: a cache, or a very sure model",
+        },
+    ),
+    Check(
+        name="n",
+        applies=_is_arm,
+        plan=server_checks.plan_n,
+        judge=server_checks.judge_n,
+        meanings={
+            "yes": "honoured, though the audit does without",
+            "no": "ignored; harmless, the audit sends one request per sample",
+            "unknown": "no answer shows it; the audit does without",
+        },
+    ),
+    Check(
+        name="seed",
+        applies=_is_arm,
+        plan=text_checks.plan_seed,
+        judge=text_checks.judge_seed,
+        meanings={
+            "yes": "a new run can repeat this one",
+            "no": "the same seed gave two texts: a new run will not repeat this one",
+            "unknown": "the texts do not show whether the seed decides them",
+        },
+        alone=True,
+    ),
+    Check(
+        name="logprobs",
+        applies=_is_arm,
+        plan=server_checks.plan_logprobs,
+        judge=server_checks.judge_logprobs,
+        meanings={
+            "yes": "given, though the audit does without",
+            "no": "not given; harmless, the audit does without",
+            "unknown": "no answer shows it; the audit does without",
+        },
+    ),
+)

@@ -1,0 +1,401 @@
+"""Each check of the doctor is a function of replies: what it makes of them, and when it will not say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from tests.support import ROOT
+from uncensoring_chinese_models.budget import worst_case
+from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.doctor.examination import canary_bounds, refuse_failed, subjects_of
+from uncensoring_chinese_models.doctor.screen import MOST_LINES, WIDTH, lines_of, warnings_of
+from uncensoring_chinese_models.doctor.subject import MOST_TOKENS, Diagnosis, Seen
+from uncensoring_chinese_models.doctor.table import CHECKS
+from uncensoring_chinese_models.doctor.token_checks import special_tokens_of
+from uncensoring_chinese_models.domain import Price, Reply, Usage
+from uncensoring_chinese_models.errors import FailedCheckError, RejectedError, TransientError
+from uncensoring_chinese_models.sampling import Sampler
+
+BY_NAME = {check.name: check for check in CHECKS}
+ARMS = ["user_persona", "assistant", "assistant_prefill", "raw"]
+PIN = {"only": ["atlas-cloud/fp8"], "allow_fallbacks": False}
+
+
+def subject(where="target", **changes):
+    """Return a subject by its name, such as target/raw; keywords change the config."""
+    changes.setdefault("sampling", {"arms": ARMS})
+    config = AuditConfig.model_validate(
+        {"topic": "t", "auditing_model": "a/b", "audited_model": "deepseek/deepseek-chat"} | changes
+    )
+    side, _, arm = where.partition("/")
+    every = subjects_of(config, Sampler(config), {"auditor": None, "target": None})
+    return next(each for each in every if (each.side, each.arm or "") == (side, arm))
+
+
+def judged(check, results, where="target/user_persona", **changes):
+    """Judge results: texts, prompt tokens, replies or errors by the names of canaries."""
+    made = {name: _result(value) for name, value in results.items()}
+    return BY_NAME[check].judge(Seen(subject(where, **changes), made)).verdict
+
+
+def _result(value):
+    if isinstance(value, str):
+        return Reply(value, finish_reason="stop")
+    if isinstance(value, int):
+        return Reply("x", usage=Usage(value, 1))
+    return value
+
+
+def counts(words, special=None, bos=None):
+    """Return the replies of the prompts that are counted."""
+    named = dict(zip(("words_8", "words_16", "words_32"), words, strict=True))
+    named |= {} if special is None else {"special_<｜User｜>": special}
+    return named | ({} if bos is None else {"bos": bos})
+
+
+@pytest.mark.parametrize(
+    ("words", "special", "bos", "verdict"),
+    [
+        ((8, 16, 32), 8, 9, "yes"),  # raw, and our BOS is the only one
+        ((9, 17, 33), 9, 10, "no"),  # the server adds one, too
+        ((9, 17, 33), 9, 9, "yes"),  # it adds one only where none is
+        ((9, 17, 33), 8, 10, "unknown"),  # the two estimates differ
+        ((9, 17, 33), 40, 10, "unknown"),  # only one of them is to be had
+        ((10, 18, 34), 10, 11, "unknown"),  # too much for a BOS, too little for a template
+        ((11, 19, 35), 11, 12, "no"),  # DeepSeek's own template around it
+        ((28, 36, 52), 28, 29, "no"),  # a template with a system block
+        ((16, 32, 64), 8, 9, "yes"),  # a tokenizer that cuts the word in two
+        ((8, 16, 30), 8, 9, "unknown"),  # counts that no tokenizer gives
+        ((8, 8, 8), 8, 8, "unknown"),  # counts that count nothing
+        ((None, None, None), None, None, "unknown"),
+    ],
+)
+def test_raw_prompt_is_judged_by_what_is_left_over(words, special, bos, verdict):
+    """The overhead at no words tells a template or a second BOS; what is between is unknown."""
+    if words[0] is None:
+        assert judged("raw_prompt", dict.fromkeys(("words_8", "words_16"), Reply("x"))) == verdict
+    else:
+        assert judged("raw_prompt", counts(words, special, bos)) == verdict
+
+
+def test_bos_of_two_tokens_is_no_template():
+    """GLM's prefix has two tokens; a server that adds it doubles ours."""
+    settings = {"audited_model": "z-ai/glm-4.6"}
+    added = {"words_8": 10, "words_16": 18, "words_32": 34, "special_<|user|>": 10}
+
+    assert judged("raw_prompt", added | {"bos": 12}, **settings) == "no"
+    assert judged("raw_prompt", added | {"bos": 10}, **settings) == "yes"
+
+
+@pytest.mark.parametrize(
+    ("special", "verdict"),
+    [(8, "yes"), (9, "yes"), (40, "no"), (16, "no"), (0, "no"), (12, "unknown")],
+)
+def test_special_tokens_cost_one_each(special, verdict):
+    """As plain text they cost more, dropped they cost nothing."""
+    assert judged("special_tokens", counts((8, 16, 32), special)) == verdict
+
+
+def test_special_tokens_are_those_of_the_turns():
+    """Neither BOS nor a system block is looked at; roles in plain words have none."""
+    assert special_tokens_of(subject("target/user_persona")) == ("<｜User｜>",)
+    assert special_tokens_of(subject("target/assistant_prefill")) == (
+        "<｜User｜>",
+        "<｜Assistant｜>",
+    )
+    assert special_tokens_of(subject("target/raw")) == ()
+    plain = subject("target/user_persona", audited_endpoint={"template": "deepseek-v2"})
+    assert special_tokens_of(plain) == ()
+    minimax = subject("target/user_persona", audited_endpoint={"template": "minimax-m3"})
+    assert special_tokens_of(minimax) == ("]~b]",)
+
+
+OPEN = " king and the fox and the bell"
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "verdict"),
+    [
+        (" king ", "stop", "yes"),
+        (" king and", "stop", "yes"),  # the stop string is kept, but nothing after it
+        (" king and the fox", "length", "no"),
+        ("", "stop", "yes"),
+        (" queen with no", "length", "unknown"),  # another text, cut by the limit
+        (" queen with no", "stop", "unknown"),
+        (OPEN, "stop", "no"),
+    ],
+)
+def test_stop_is_judged_by_a_word_that_was_written_before(text, finish, verdict):
+    """Only text behind the stop string is a no; another text altogether tells nothing."""
+    results = {"user_persona_open": OPEN, "user_persona_stop": Reply(text, finish_reason=finish)}
+    assert judged("stop", results) == verdict
+
+
+@pytest.mark.parametrize("text", ["", ".", " king", " king fox", " a b c d", "王"])
+def test_text_without_a_middle_cannot_be_stopped(text):
+    """Where the model writes too little, no second canary is sent and nothing is claimed."""
+    seen = Seen(subject("target/raw"), {"raw_open": Reply(text)})
+
+    assert BY_NAME["stop"].following(seen) == []
+    assert BY_NAME["stop"].judge(seen).verdict == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "letters", "verdict"),
+    [
+        (" 6, 7, 8", " f, g, h", "yes"),
+        ("6", "Sure!", "yes"),
+        (" six", "", "yes"),
+        ("1, 2, 3, 4", "A, B, C", "no"),
+        ("Sure! 1, 2", "Here is the alphabet", "no"),
+        ("Sure! 1, 2", " and so on", "unknown"),
+        (" I cannot", " I cannot", "unknown"),
+        ("", "", "unknown"),
+        ("Sure!", TransientError("busy"), "unknown"),
+    ],
+)
+def test_prefill_is_answered_only_if_both_begin_anew(numbers, letters, verdict):
+    """One that goes on suffices for a yes; what is neither tells nothing."""
+    results = {"prefill_numbers": numbers, "prefill_letters": letters}
+    assert judged("prefill", results, "target/assistant_prefill") == verdict
+
+
+@pytest.mark.parametrize(
+    ("where", "reply", "verdict"),
+    [
+        ("target/user_persona", Reply(" a king"), "yes"),
+        ("target/user_persona", Reply("", reasoning="I must begin"), "no"),
+        ("target/user_persona", Reply(" a king", reasoning="I must"), "no"),
+        ("target/assistant", Reply(" a king", reasoning="I must"), "yes"),
+        ("target/assistant", Reply("", usage=Usage(9, 16, 16)), "no"),
+        ("target/assistant", Reply("<think>I must begin"), "no"),
+        ("target/assistant", Reply(""), "unknown"),
+        ("target/assistant", Reply(None, host_refusal="no"), "unknown"),
+        ("target/assistant", TransientError("busy"), "unknown"),
+    ],
+)
+def test_thinking_must_not_take_the_text(where, reply, verdict):
+    """Reasoning beside a text is well in a chat; where we closed it, it is not."""
+    name = where.partition("/")[2] + "_open"
+    assert judged("thinking", {name: reply}, where) == verdict
+
+
+def test_arm_that_may_think_is_not_judged_by_sixteen_tokens():
+    """With `thinking: true`, reasoning in place of the text tells nothing."""
+    settings = {"sampling": {"arms": ["assistant_prefill"], "thinking": True}}
+    thought = {"assistant_prefill_open": Reply("", reasoning="I must begin")}
+
+    assert judged("thinking", thought, "target/assistant_prefill", **settings) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("texts", "verdict"),
+    [
+        (("a king rode", "a king rode", "a fox ran by"), "yes"),
+        (("a king rode", "a fox ran by", "a king rode"), "no"),
+        (("a king rode", "a king rode", "a king rode"), "unknown"),
+        (("yes", "no", "yes"), "unknown"),
+        (("", "", "a king rode"), "unknown"),
+    ],
+)
+def test_seed_must_repeat_a_text_that_could_be_another(texts, verdict):
+    """A model that says one thing only, or hardly anything, tells nothing of its seed."""
+    names = [f"completions_seed_{number}" for number in (1, 2, 3)]
+    assert judged("seed", dict(zip(names, texts, strict=True))) == verdict
+
+
+@pytest.mark.parametrize(
+    ("check", "canary"), [("n", "n"), ("logprobs", "logprobs"), ("seed", "seed_1")]
+)
+def test_refused_field_is_a_no_only_where_the_rest_is_taken(check, canary):
+    """A server that refuses everything says nothing about a field."""
+    refused = {f"completions_{canary}": RejectedError("unknown field", status=400)}
+
+    assert judged(check, refused | {"user_persona_open": "x"}) == "no"
+    assert (
+        judged(check, refused | {"user_persona_open": RejectedError("no", status=400)}) == "unknown"
+    )
+    assert judged(check, {f"completions_{canary}": TransientError("busy")}) == "unknown"
+
+
+def test_choices_and_logprobs_are_counted():
+    """Two choices for n=2, and probabilities where they were asked for."""
+    assert judged("n", {"completions_n": Reply("x", choices=2)}) == "yes"
+    assert judged("n", {"completions_n": Reply("x", choices=1)}) == "no"
+    assert judged("logprobs", {"completions_logprobs": Reply("x", has_logprobs=True)}) == "yes"
+    assert judged("logprobs", {"completions_logprobs": Reply("x")}) == "no"
+    assert judged("logprobs", {"completions_logprobs": Reply("")}) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("asked", "served", "verdict"),
+    [
+        ("deepseek/deepseek-chat", "deepseek/deepseek-chat", "yes"),
+        ("deepseek/deepseek-chat", "deepseek/deepseek-chat-v3-0324", "yes"),
+        ("anthropic/claude-sonnet-4", "anthropic/claude-4-sonnet-20250522", "yes"),
+        ("qwen/qwen3-8b:free", "qwen/qwen3-8b", "yes"),
+        ("Qwen/Qwen3-8B", "/models/qwen3-8b-q4_k_m.gguf", "yes"),
+        ("qwen/qwen3-235b-a22b", "qwen/qwen3-32b", "no"),
+        ("deepseek/deepseek-v3", "deepseek/deepseek-v2.5", "no"),
+        ("deepseek/deepseek-chat", "x-ai/another-model", "no"),
+        ("deepseek/deepseek-chat", "deepseek/deepseek-v3", "unknown"),
+        ("deepseek/deepseek-chat", None, "unknown"),
+    ],
+)
+def test_model_is_judged_by_the_words_of_its_name(asked, served, verdict):
+    """A dated version is the model; another size or another name is not."""
+    reply = Reply("x", served_model=served)
+    settings = {"audited_model": asked, "audited_endpoint": {"template": "chatml"}}
+    assert judged("model", {"raw_open": reply}, "target", **settings) == verdict
+
+
+def test_model_that_only_failed_is_unknown_unless_it_was_rejected():
+    """An outage says nothing about a model; a server that knows no such model does."""
+    rejected = RejectedError("no such model", status=404)
+
+    assert judged("model", {"a": rejected, "b": rejected}, "target") == "no"
+    assert judged("model", {"a": rejected, "b": TransientError("busy")}, "target") == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("routing", "hosts", "verdict"),
+    [
+        (PIN, ["AtlasCloud"], "yes"),
+        (PIN, ["AtlasCloud", "Chutes"], "no"),
+        (PIN, [None], "unknown"),
+        ({"order": ["chutes"], "allow_fallbacks": False}, ["Chutes"], "yes"),
+        ({"order": ["chutes"], "allow_fallbacks": False}, ["AtlasCloud"], "no"),
+        ({"order": ["chutes"]}, ["AtlasCloud"], "unknown"),
+        (None, ["AtlasCloud"], "unknown"),
+        (None, ["AtlasCloud", "Chutes"], "no"),
+    ],
+)
+def test_provider_must_be_one_that_the_config_allows(routing, hosts, verdict):
+    """Slugs and titles of a host are the same; without a pin only a mixture is a no."""
+    replies = {str(at): Reply("x", provider=host) for at, host in enumerate(hosts)}
+    assert judged("provider", replies, "target", audited_endpoint={"provider": routing}) == verdict
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        (Reply('{"ok": true}', finish_reason="stop"), "yes"),
+        (Reply('{"reasoning": "I', finish_reason="length"), "unknown"),
+        (Reply("", finish_reason="length", reasoning="Let me"), "unknown"),
+        (Reply("Sure!", finish_reason="stop"), "no"),
+        (Reply('```json\n{"ok": true}\n```', finish_reason="stop"), "no"),
+        (Reply("[1]", finish_reason="stop"), "no"),
+        (RejectedError("no response_format here", status=400), "no"),
+        (TransientError("busy"), "unknown"),
+    ],
+)
+def test_json_mode_gives_an_object_and_nothing_else(reply, verdict):
+    """A reply that may have been cut tells nothing; fences and prose are a no."""
+    assert judged("json_mode", {"plain": "Hello", "json": reply}, "auditor") == verdict
+
+
+def test_canaries_are_sent_as_the_audit_would_send():
+    """Provider and template are the config's; only what a canary is about differs."""
+    arm = subject("target/user_persona", audited_endpoint={"provider": PIN})
+    (call,) = BY_NAME["stop"].plan(arm)
+    raw = [call.body for call in BY_NAME["raw_prompt"].plan(arm)]
+
+    assert call.body["prompt"].startswith("<｜begin▁of▁sentence｜><｜User｜>Once")
+    assert all(body["provider"] == PIN and body["max_tokens"] == 1 for body in raw)
+    assert raw[0]["prompt"] == "the the the the the the the the"
+    assert str(call.key) == "000/target/doctor/user_persona_open/0"
+
+
+def test_every_canary_is_small_and_has_one_meaning():
+    """No canary may write more than 16 tokens, and no two requests share a name."""
+    every = [subject(where) for where in ("auditor", "target", *(f"target/{arm}" for arm in ARMS))]
+    calls = [
+        call
+        for each in every
+        for check in CHECKS
+        if check.applies(each)
+        for call in check.plan(each)
+    ]
+
+    bodies: dict[str, object] = {}
+    for call in calls:
+        assert call.body["max_tokens"] * call.body.get("n", 1) <= MOST_TOKENS
+        assert bodies.setdefault(str(call.key), call.body) == call.body
+    assert len(canary_bounds(every)) == len(bodies) + len(ARMS)  # one stop each follows
+
+
+def test_two_choices_cost_twice():
+    """The budget sets aside the output of both."""
+    (call,) = BY_NAME["n"].plan(subject("target/raw"))
+
+    assert call.body["max_tokens"] == 8
+    assert worst_case(call, Price(Decimal(0), Decimal(1))).usd == 16
+
+
+def test_builtin_auditor_is_asked_nothing():
+    """Rules in this process are what they are."""
+    own = subject("auditor", auditing_model="builtin/baseline")
+    checks = [check for check in CHECKS if check.applies(own)]
+
+    assert [check.name for check in checks] == ["model"]
+    assert checks[0].plan(own) == []
+    assert checks[0].judge(Seen(own, {})).verdict == "yes"
+
+
+def diagnosis(**changes):
+    given = {"side": "target", "arm": "raw", "check": "stop", "verdict": "no", "numbers": {"a": 1}}
+    rest = {"meaning": "m", "needed": True, "canaries": ()}
+    return Diagnosis(**{**given, **rest, **changes})
+
+
+def test_only_a_needed_no_is_refused():
+    """An unknown, or a no that the audit does without, refuses nothing."""
+    refuse_failed([diagnosis(verdict="unknown"), diagnosis(needed=False), diagnosis(verdict="yes")])
+
+    with pytest.raises(FailedCheckError, match=r"target/raw/stop says no \(a 1\).*and 1 more"):
+        refuse_failed([diagnosis(), diagnosis()])
+
+
+def test_names_of_a_server_are_made_visible():
+    """What a server writes never moves the cursor, on the screen or in an error."""
+    hostile = diagnosis(numbers={"served": ["\x1b[2Jx\n" + "y" * 500], "each": {"a": 1.0}})
+    lines = [*lines_of([hostile]), *warnings_of([hostile])]
+    with pytest.raises(FailedCheckError) as caught:
+        refuse_failed([hostile])
+
+    assert all(line.isprintable() for line in lines)
+    assert all(len(line) <= WIDTH for line in lines)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("verdict", ["yes", "no", "unknown"])
+def test_page_fits_whatever_is_found(verdict):
+    """The longest two arms, with every verdict alike and an error of a server in each."""
+    numbers = {"status": 503, "error": "the server is overloaded " * 9, "served": "x" * 90}
+    rows = [
+        diagnosis(side=each.side, arm=each.arm, check=check.name, verdict=verdict)
+        for each in map(
+            subject, ("auditor", "target", "target/user_persona", "target/assistant_prefill")
+        )
+        for check in CHECKS
+        if check.applies(each)
+    ]
+    long = [
+        replace(row, numbers=numbers, meaning="what it means for the audit " * 3) for row in rows
+    ]
+    lines = lines_of(long)
+
+    assert len(long) == 21
+    assert len(lines) <= MOST_LINES
+    assert max(map(len, lines)) <= WIDTH
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_every_check_is_documented(check):
+    """docs/doctor.md has a section on each check."""
+    page = (ROOT / "docs/doctor.md").read_text("utf-8")
+    assert f"### `{check.name}`" in page
+    assert {"yes", "unknown"} <= set(check.meanings)

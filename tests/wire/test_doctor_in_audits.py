@@ -1,0 +1,137 @@
+"""The doctor within an audit: before the first probe, in the same journal, and only when asked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.provider.patient import patient
+from tests.support import CrashError, CrashingWatcher, audited_provider, make_config, write_config
+from tests.wire.running import both, run_over
+from uncensoring_chinese_models.config_file import load_config
+from uncensoring_chinese_models.doctor.subject import MOST_TOKENS
+from uncensoring_chinese_models.errors import BudgetExceededError, FailedCheckError
+from uncensoring_chinese_models.job import run_job
+
+pytestmark = pytest.mark.wire
+
+TWO_ARMS = {"arms": ["user_persona", "assistant"]}
+
+
+def auditable(**ills):
+    """Return a patient with an auditor that can run an audit."""
+    return patient(auditor=audited_provider().auditor, **ills)
+
+
+def canaries(provider):
+    bodies = [request.body for request in provider.requests if request.method == "POST"]
+    return [body for body in bodies if body["max_tokens"] <= MOST_TOKENS]
+
+
+def others(provider):
+    posted = [request.body for request in provider.requests if request.method == "POST"]
+    return len(posted) - len(canaries(provider))
+
+
+def test_no_canary_is_sent_unless_asked_for(tmp_path):
+    """By default an audit sends what the spec says, and its summary says null."""
+    with auditable() as provider:
+        ran = run_over(tmp_path, provider, **both(provider), sampling=TWO_ARMS)
+
+        assert canaries(provider) == []
+    assert ran.summary["doctor"] is None
+    assert not (ran.folder / "doctor.json").exists()
+    assert "doctor" not in (ran.folder / "report.md").read_text("utf-8")
+
+
+def test_off_is_what_yaml_makes_of_it(tmp_path):
+    """A bare off, which YAML reads as false, is the word; true is not."""
+    with auditable() as provider:
+        off = run_over(tmp_path, provider, **both(provider), doctor=False)
+        on = run_over(tmp_path, provider, **both(provider), doctor=True)
+
+    assert off.summary["config"]["doctor"] == "off"
+    assert "doctor must be 'off', 'report' or 'require'" in str(on.error)
+
+
+def test_report_goes_on_and_tells_what_is_wrong(tmp_path):
+    """Verdicts are in the run, in its summary and in its report; the canaries are in its spend."""
+    with auditable(ignores_stop=True) as provider:
+        settings = {**both(provider), "sampling": TWO_ARMS}
+        ran = run_over(tmp_path, provider, **settings, doctor="report")
+        sent = [request for request in provider.requests if request.method == "POST"]
+
+    checks = json.loads((ran.folder / "doctor.json").read_bytes())["checks"]
+    wrong = ["target/user_persona/stop", "target/assistant/stop"]
+    assert ran.status == "max_iterations"
+    assert ran.summary["doctor"]["no"] == wrong
+    assert ran.summary["doctor"]["yes"] == sum(each["verdict"] == "yes" for each in checks)
+    assert sum(value["calls"] for value in ran.summary["spend"]["by_role"].values()) == len(sent)
+    assert "doctor.json" in ran.summary["sha256"]
+    assert f"2 no ({', '.join(wrong)})".replace("_", r"\_") in (ran.folder / "report.md").read_text(
+        "utf-8"
+    )
+    assert [line for line in ran.warnings if "stop strings are ignored" in line]
+
+
+def test_require_refuses_before_the_first_probe(tmp_path):
+    """One sentence names the check and its numbers, and nothing but canaries was sent."""
+    with auditable(ignores_stop=True) as provider:
+        settings = {**both(provider), "sampling": TWO_ARMS}
+        ran = run_over(tmp_path, provider, **settings, doctor="require")
+        asked_before = len(canaries(provider))
+
+        assert isinstance(ran.error, FailedCheckError)
+        assert "target/user_persona/stop" in str(ran.error)
+        assert "with_it 64" in str(ran.error)
+        assert others(provider) == 0
+        assert (ran.folder / "doctor.json").exists()
+        assert not (ran.folder / "summary.json").exists()
+
+        gone_on = run_over(tmp_path, provider, **settings, doctor="report", resume=ran.folder)
+        assert len(canaries(provider)) == asked_before
+    assert gone_on.status == "max_iterations"
+    assert gone_on.folder == ran.folder
+
+
+@pytest.mark.parametrize("ills", [{"ignores_n": True}, {"refuses_json": True}, {}])
+def test_require_does_not_refuse_what_the_audit_does_without(tmp_path, ills):
+    """An auditor without JSON mode and a server without `n` are told of, and audited."""
+    with auditable(**ills) as provider:
+        ran = run_over(tmp_path, provider, **both(provider), doctor="require")
+
+    assert ran.status == "max_iterations"
+    assert bool(ran.summary["doctor"]["no"]) == bool(ills)
+
+
+@pytest.mark.parametrize("later", ["report", "off"])
+def test_resumed_run_sends_no_canary_again(tmp_path, later):
+    """What broke after the canaries goes on without them; switched off, their verdicts go."""
+    with auditable() as provider:
+        settings = {**both(provider), "max_iterations": 2}
+        config = make_config(provider, output_dir=str(tmp_path / "runs"), **settings)
+        watcher = CrashingWatcher(1)
+        with pytest.raises(CrashError):
+            run_job(load_config(write_config(tmp_path, config | {"doctor": "report"})), watcher)
+        asked_before = len(canaries(provider))
+        ran = run_over(tmp_path, provider, **settings, doctor=later, resume=watcher.folder)
+
+        assert asked_before == len(canaries(provider)) > 10
+    assert ran.status == "max_iterations"
+    assert (ran.folder / "doctor.json").exists() == (later == "report")
+    assert (ran.summary["doctor"] is None) == (later == "off")
+
+
+def test_budget_must_cover_the_canaries_and_an_iteration(tmp_path):
+    """A budget for the audit alone is refused before anything is sent."""
+    with auditable() as provider:
+        alone = {**both(provider), "budget": {"max_tokens": 90_000}}
+        enough = run_over(tmp_path, provider, **alone)
+        sent_before = provider.count()
+        ran = run_over(tmp_path, provider, **alone, doctor="report")
+
+        assert enough.status in ("max_iterations", "budget")
+        assert isinstance(ran.error, BudgetExceededError)
+        assert "canaries" in str(ran.error)
+        assert provider.count() == sent_before
