@@ -63,9 +63,10 @@ def load_system_prompt(name: str, topic: str, file_text: str | None = None) -> s
         topic: what takes the place of ``{topic}``.
         file_text: what the file of this path held when the run began; else it is read.
     """
-    text = prompt_file_text(name) if file_text is None else file_text
-    if text is None:
+    if name in BUILT_IN:
         text = files(__package__).joinpath(f"prompts/{name}.md").read_text("utf-8")
+    else:
+        text = file_text if file_text is not None else prompt_file_text(name) or ""
     return text.removesuffix("\n").replace("{topic}", topic)
 
 

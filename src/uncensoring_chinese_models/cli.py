@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.checking_cli import bundle, verify
 from uncensoring_chinese_models.command_line import Group, run_commands
 from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError, UsageError
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
@@ -42,6 +43,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "demo": demo,
         "audit": audit,
         "score": score,
+        "verify": verify,
+        "bundle": bundle,
         "organism": organism,
         "templates": templates,
     }

@@ -217,8 +217,9 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
                 store.begin_again()  # first, so that no summary tells of a run that goes on
                 journal.resume(reopen=reopen, **process)
             else:
-                stored = load_config(store.folder / "config.yaml").settings
-                _refuse_other_config(stored.identity(), config, store.folder)
+                if resume is not None:  # it was broken off before the journal began
+                    stored = load_config(store.folder / "config.yaml").settings
+                    _refuse_other_config(stored.identity(), config, store.folder)
                 header: Json = {
                     **process,
                     "settings": config.identity(),
