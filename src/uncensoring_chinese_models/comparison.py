@@ -44,18 +44,20 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
     """Compare every file of a run with what follows from its journal."""
     compared = Compared()
     finished = "summary.json" in stored
-    if finished and not replayed.ended:
+    derived = {name: replayed.files[name] for name in replayed.files if name not in GIVEN}
+    compared.files = len(set(derived) & set(stored))
+    if replayed.problem:  # what it derived before it broke off may tell more
+        problem = f"cannot be replayed to its end: {replayed.problem}"
+        compared.failures.append(Failure("journal.jsonl", "", problem))
+        stored = {name: stored[name] for name in stored if name in derived}
+    elif finished and not replayed.ended:
         problem = f"tells of an end that the journal does not reach: it lacks {replayed.stopped_at}"
         compared.failures.append(Failure("summary.json", "", problem))
-    derived = {name: replayed.files[name] for name in replayed.files if name not in GIVEN}
     allowed = () if finished else replayed.may_lack
     for name in derived:
-        if name in stored:
-            compared.files += 1
-        elif name not in allowed:
-            compared.failures.append(
-                Failure(name, "", "follows from the journal, but is not there")
-            )
+        if name not in stored and name not in allowed:
+            problem = "follows from the journal, but is not there"
+            compared.failures.append(Failure(name, "", problem))
     suspects = {
         name
         for name, content in stored.items()

@@ -98,7 +98,7 @@ def verify_tree(tree: RunTree) -> Verification:
     finished = "summary.json" in tree.files
     journal = _check_journal(tree.files, finished=finished)
     replayed = None
-    if not journal.failures:
+    if not journal.failures and not _has_not_begun(tree.files):
         replayed = replay(tree.files.get("config.yaml", b""), tree.files.get("journal.jsonl", b""))
     derived = _check_replay(tree.files, replayed)
     files = _check_files(tree, replayed)
@@ -178,22 +178,16 @@ def _check_replay(files: Mapping[str, bytes], replayed: Replayed | None) -> Chec
     """Compare what follows from the journal with what is stored."""
     check = Check("replay")
     if replayed is None:
-        check.said = "not done, as the journal is not what was written"
-    elif _has_not_begun(files):
-        check.said = "nothing to derive"
-    elif replayed.problem:
-        check.said = "broken off"
-        check.failures.append(
-            Failure("journal.jsonl", "", f"cannot be replayed: {replayed.problem}")
-        )
-    else:
-        compared = compare_files(files, replayed)
-        check.failures += compared.failures
-        how = "as values" if replayed.other_version else "byte for byte"
-        check.said = f"{replayed.calls} calls answered from the journal, {compared.files} files "
-        check.said += f"derived again and compared {how}"
-        if compared.not_compared:
-            check.said += f", {compared.not_compared} keys and files not compared"
+        begun = not _has_not_begun(files)
+        check.said = "not done, as the journal is not what was written" if begun else "nothing yet"
+        return check
+    compared = compare_files(files, replayed)
+    check.failures += compared.failures
+    how = "as values" if replayed.other_version else "byte for byte"
+    check.said = f"{replayed.calls} calls answered from the journal, {compared.files} files "
+    check.said += f"derived again and compared {how}"
+    if compared.not_compared:
+        check.said += f", {compared.not_compared} keys and files not compared"
     return check
 
 
