@@ -42,7 +42,7 @@ To check that the files are those that were packed:
     sha256sum -c {manifest}
 
 To check that the run follows from its journal, offline and without a key, with the version of
-uncensoring_chinese_models that the first line of run/journal.jsonl names:
+uncensoring_chinese_models that run/summary.json names under "versions":
 
     ucm verify run
 

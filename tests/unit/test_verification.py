@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import zipfile
+from typing import Any
 
 import pytest
 
@@ -355,7 +356,7 @@ def test_file_of_any_content_is_named_and_no_more(run, name, content):
     assert name in files
 
 
-VALUES = [None, 7, [], {"a": {}}, "x" * 100, -1, 1e999, True]
+VALUES: list[Any] = [None, 7, [], {"a": {}}, "x" * 100, -1, 1e999, True]
 
 
 @pytest.mark.parametrize("kind", ["header", "sent", "attempt", "done", "decision", "footer"])
