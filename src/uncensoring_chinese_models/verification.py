@@ -126,11 +126,10 @@ def _check_files(tree: RunTree, replayed: Replayed | None) -> Check:
     found = {name: _sha256(content) for name, content in tree.files.items()}
     found.pop("summary.json", None)
     listed = _listed(tree.files)
-    vouched = _vouched_for(replayed)
     for name in sorted({*listed, *found}) if listed else ():
-        # If the journal vouches for a file, it is the summary that is wrong, and is named for it.
-        is_wrong = listed.get(name) != found.get(name) and found.get(name) not in vouched
-        if is_wrong and name not in tree.problems:
+        # If the journal says the same as the disk, the summary is wrong, and is named for it.
+        known = (listed.get(name), *_vouched_for(name, replayed))
+        if found.get(name) not in known and name not in tree.problems:
             word = "is not there" if name not in found else "was changed or added"
             check.failures.append(
                 Failure(name, "", f"{word}: it is not the file that summary.json lists")
@@ -252,13 +251,13 @@ def _listed(files: Mapping[str, bytes]) -> dict[str, Any]:
     return listed if isinstance(listed, dict) else {}
 
 
-def _vouched_for(replayed: Replayed | None) -> set[str]:
-    """Return the hashes of what an ended, unbroken journal says the files are."""
+def _vouched_for(name: str, replayed: Replayed | None) -> list[str | None]:
+    """Return what an ended, unbroken journal says is the hash of a file; None for no such file."""
     if replayed is None or not replayed.ended:
-        return set()
-    derived = {_sha256(content) for content in replayed.files.values()}
-    config = _sha256(replayed.files["config.yaml"])
-    return derived if replayed.header.get("config_sha256") == config else derived - {config}
+        return []
+    if name == "config.yaml":
+        return [replayed.header.get("config_sha256")]
+    return [_sha256(replayed.files[name]) if name in replayed.files else None]
 
 
 def _notes(tree: RunTree, replayed: Replayed | None) -> list[str]:

@@ -458,13 +458,16 @@ def test_archive_with_other_names_is_named(run, tmp_path, name):
     assert failure.file == name
 
 
-def test_archive_that_grows_without_bounds_is_not_unpacked(run, tmp_path, monkeypatch):
-    """Bytes are counted as they come, whatever the archive says of its sizes."""
+@pytest.mark.parametrize("says", [1 << 24, 9])
+def test_archive_that_grows_without_bounds_is_not_unpacked(run, tmp_path, monkeypatch, says):
+    """Bytes are counted as they come, whether the archive tells the truth of its sizes or not."""
     monkeypatch.setattr(run_tree, "MOST_BYTES", 1 << 20)
     bomb = zipped(run, tmp_path / "a.zip", **{"my run/bomb": b"\0" * (1 << 24)})
     content = bomb.read_bytes()
-    bomb.write_bytes(content.replace((1 << 24).to_bytes(4, "little"), (9).to_bytes(4, "little")))
+    bomb.write_bytes(content.replace((1 << 24).to_bytes(4, "little"), says.to_bytes(4, "little")))
 
+    (problem,) = run_tree.read_tree(bomb).problems.values()
+    assert problem.startswith("is more than a run holds" if says > 9 else "cannot be unpacked")
     assert {one.file for one in verify_run(bomb).failures} == {"bomb"}
 
 
