@@ -26,7 +26,7 @@ _KEY = re.compile(
     r"|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}|\bBearer [A-Za-z0-9._~+/-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
-_HOME = re.compile(r"(?:/home/|/Users/|/root(?=/)|[A-Za-z]:\\+Users\\+)[\w.-]*")
+_HOME = re.compile(r"(?:/(?:home|Users)/|/root(?=/)|[A-Za-z]:\\+Users\\+)[\w.-]*")
 _WHOLE_PATH = re.compile(r"(?:/|~\w|[A-Za-z]:[\\/])\S*")
 _PATH = re.compile(r"(?<![\w/:.>~-])/(?:[\w.@+-]+/)+[\w.@+-]+")
 _ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
