@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -92,7 +93,7 @@ def test_change_where_little_vouches_is_caught_and_located(tmp_path, kind):
         path.write_bytes(whole)
 
 
-CHEAP = {"sampling": {"max_tokens": 100}, "auditor_sampling": {"max_tokens": 1000}}
+CHEAP: dict[str, Any] = {"sampling": {"max_tokens": 100}, "auditor_sampling": {"max_tokens": 1000}}
 
 
 def test_closing_request_that_the_budget_forbade_is_on_record(tmp_path):
