@@ -82,12 +82,21 @@ def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False)
         raise UnfitToPublishError(_refusal(folder, leaks))
     path = out or Path(f"{folder.resolve().name}.zip")
     content = archive(tree.files)
+    _write(path, content, folder)
+    kept = [str(leak) for leak in leaks]
+    return Packed(path, len(tree.files), hashlib.sha256(content).hexdigest(), kept)
+
+
+def _write(path: Path, content: bytes, folder: Path) -> None:
+    """Write the archive, but over nothing else, and not into the run."""
+    if path.resolve().is_relative_to(folder.resolve()):
+        raise RunStoreError(f"{path} is inside the run; give a file elsewhere with --out.")
     try:
+        if path.exists() and path.read_bytes() != content:
+            raise RunStoreError(f"{path} is there already; remove it, or give another --out.")
         path.write_bytes(content)
     except OSError as err:
         raise RunStoreError(f"{path} cannot be written: {err.strerror}.") from err
-    kept = [str(leak) for leak in leaks]
-    return Packed(path, len(tree.files), hashlib.sha256(content).hexdigest(), kept)
 
 
 def archive(files: Mapping[str, bytes]) -> bytes:

@@ -23,6 +23,7 @@ def contents(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # a busy machine needs several times as long
 @pytest.mark.parametrize("share", range(SHARES))
 def test_untouched_runs_verify(tmp_path, share):
     """200 of 200 runs hold: finished, resumed, interrupted, killed, ended by any failure."""
@@ -57,6 +58,7 @@ def changed_bytes(run, count, rng):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)  # a busy machine needs several times as long
 @pytest.mark.parametrize("kind", ["finished", "crashed and resumed", "budget", "crashed"])
 def test_changed_byte_is_caught_and_located(tmp_path, kind):
     """200 of 200 random one-byte changes are found, and no file is named but the changed one."""

@@ -149,6 +149,20 @@ def test_key_is_never_packed(run, monkeypatch):
     assert key not in str(refused.value)
 
 
+def test_archive_is_written_over_nothing_and_not_into_the_run(run, tmp_path, monkeypatch):
+    """A file of the user's stays as it is, and the run as well; the same archive may be there."""
+    pack_run(run, tmp_path / "a.zip")
+    pack_run(run, tmp_path / "a.zip")
+    (tmp_path / "mine.txt").write_text("mine")
+    monkeypatch.chdir(run)
+
+    with pytest.raises(RunStoreError, match="is there already"):
+        pack_run(run, tmp_path / "mine.txt")
+    with pytest.raises(RunStoreError, match="is inside the run"):
+        pack_run(run)
+    assert verify_run(run).holds
+
+
 def test_archive_that_cannot_be_written_is_an_error(run, tmp_path):
     """The message names the file."""
     with pytest.raises(RunStoreError, match="cannot be written"):

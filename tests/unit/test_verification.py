@@ -313,6 +313,31 @@ def test_other_version_does_not_excuse_another_value(run):
     assert said(run) == ["summary.json: total_iterations: 9 stored, 3 recomputed"]
 
 
+def test_journal_of_an_earlier_schema_is_checked_without_what_it_lacks(run):
+    """Lines without hashes of their own, settings from the config: it holds, and it is said."""
+    path, last, lines = run / "journal.jsonl", START, b""
+    for line in path.read_bytes().splitlines():
+        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
+        if record["type"] == "header":
+            record |= {"schema": 1, "package_version": "0.0.1"}
+            for key in ("python_version", "config", "config_sha256"):
+                del record[key]
+        new = json.dumps({**record, "prev": last}).encode()
+        last, lines = line_hash(new), lines + new + b"\n"
+    path.write_bytes(lines)
+
+    def update(summary):
+        summary["versions"]["package"] = "0.0.1"
+        summary["sha256"]["journal.jsonl"] = line_hash(lines)
+
+    edit(run / "summary.json", update)
+
+    result = verify_run(run)
+
+    assert [str(one) for one in result.failures] == []
+    assert any("carry no hashes of their own" in note for note in result.notes)
+
+
 # --- a stranger's files -------------------------------------------------------------------------
 
 
