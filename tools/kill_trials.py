@@ -3,8 +3,8 @@
 Each trial starts the real command against a loopback provider, kills it with SIGKILL at a random
 moment (by the clock, or while the provider holds the n-th request), resumes it, perhaps kills it
 again, and at last lets it finish. Its files must equal those of an undisturbed run in everything
-but timestamps, latencies and the figures of attempts that were lost in flight; and no call whose
-reply was on disk may have been sent again.
+but timestamps, latencies and the figures of attempts that were lost in flight; no call whose reply
+was on disk may have been sent again; and the run must verify after each kill and at its end.
 
     python tools/kill_trials.py --trials 200
 """
@@ -39,6 +39,8 @@ from tests.support import (
     write_config,
 )
 
+from uncensoring_chinese_models.verification import verify_run
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -56,6 +58,7 @@ class Tally:
     before_the_run: int = 0
     repeated_finished: int = 0
     lost_in_flight: int = 0
+    verified: int = 0
     differing: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
@@ -185,6 +188,14 @@ def check_calls(run: Path) -> tuple[int, int]:
     return repeated, len(open_attempts)
 
 
+def check_state(folder: Path, trial: str, tally: Tally) -> None:
+    """Verify what is on disk now, if there is a run."""
+    for run in (folder / "runs").glob("[!.]*"):
+        failures = verify_run(run).failures
+        tally.verified += not failures
+        tally.differing += [f"{trial}: does not verify: {failure}" for failure in failures]
+
+
 def work(job: tuple[int, int]) -> Tally:
     """Run a share of the trials against a provider of one's own."""
     seed, trials = job
@@ -210,8 +221,10 @@ def work(job: tuple[int, int]) -> Tally:
             write_config(folder, config)
             for _ in range(rng.choice([1, 1, 2, 3])):
                 tally.killed += kill_somewhere(served, folder, rng, typical_s)
+                check_state(folder, f"seed {seed}, trial {number}", tally)
             tally.before_the_run += not (folder / "runs").is_dir()
             finish(folder)
+            check_state(folder, f"seed {seed}, trial {number}", tally)
             run = only_run(folder)
             result = result_of(run)
             repeated, lost = check_calls(run)
@@ -244,9 +257,10 @@ def main() -> int:
         f"{tally.equal} of {options.trials} resumed runs equal the undisturbed one "
         f"({tally.killed} kills, {tally.before_the_run} before a run directory was there, "
         f"{tally.lost_in_flight} attempts lost in flight, "
-        f"{tally.repeated_finished} finished calls repeated)"
+        f"{tally.repeated_finished} finished calls repeated); {tally.verified} states verified"
     )
-    return 0 if tally.equal == options.trials and not tally.repeated_finished else 1
+    all_equal = tally.equal == options.trials and not tally.differing
+    return 0 if all_equal and not tally.repeated_finished else 1
 
 
 if __name__ == "__main__":

@@ -39,14 +39,19 @@ _WHY = {
 
 
 async def run_audit(
-    config: AuditConfig, auditor: ModelClient, target: ModelClient, gate: Gate
+    config: AuditConfig,
+    auditor: ModelClient,
+    target: ModelClient,
+    gate: Gate,
+    prompt_file: str | None = None,
 ) -> AsyncIterator[AuditEvent]:
     """Run one audit; yield every turn and response, and last how it ended.
 
     A failure of the target is data and the audit goes on. A failure of the auditor ends it.
     What makes every further call fail (a bad key, no credit) is raised.
+    `prompt_file` is the text of the auditor's prompt file, where it is known already.
     """
-    audit = Audit(config, auditor, target, gate)
+    audit = Audit(config, target, gate, Interviewer(config, auditor, prompt_file))
     async for event in audit.probe():
         yield event
     async for event in audit.conclude():
@@ -58,10 +63,10 @@ class Audit:
     """One audit under way: what was asked and answered so far, and how it stands."""
 
     def __init__(
-        self, config: AuditConfig, auditor: ModelClient, target: ModelClient, gate: Gate
+        self, config: AuditConfig, target: ModelClient, gate: Gate, interviewer: Interviewer
     ) -> None:
         self._config = config
-        self._interviewer = Interviewer(config, auditor)
+        self._interviewer = interviewer
         self._target = target
         self._sampler = Sampler(config)
         self._gate = gate
@@ -119,9 +124,8 @@ class Audit:
         if self._turn is None or not self._history:
             self.detail = "the budget did not cover a single iteration"
             return
-        number, why = self._turn.iteration + 1, _WHY[self.status]
         try:
-            yield await self._interviewer.ask_closing(self._history, number, why, self._gate)
+            yield await self._covered("closing", self._ask_closing)
         except BudgetExceededError:
             self.status, self.detail = "budget", "the budget did not cover the closing request"
         except AuditorReplyError as err:
@@ -140,6 +144,11 @@ class Audit:
 
     async def _ask_turn(self) -> AuditorTurn:
         return await self._interviewer.ask_turn(self._history, self._sampler)
+
+    async def _ask_closing(self) -> AuditorTurn:
+        number = 1 + (self._turn.iteration if self._turn else 0)
+        why = _WHY[self.status]
+        return await self._interviewer.ask_closing(self._history, number, why, self._gate)
 
     async def _sample_target(self) -> Response:
         if self._turn is None:

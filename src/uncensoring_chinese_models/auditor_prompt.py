@@ -39,30 +39,46 @@ class Step(NamedTuple):
     response: Response
 
 
-def load_system_prompt(name: str, topic: str) -> str:
-    """Return the system prompt of this name or path, with the topic in its place."""
+def prompt_file_text(name: str) -> str | None:
+    """Return what a prompt file holds, or None for a prompt that is built in."""
+    if name in BUILT_IN:
+        return None
+    try:
+        text = Path(name).expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as err:
+        raise ConfigError(
+            f"auditor_prompt: {name!r} is neither one of {', '.join(BUILT_IN)} nor a "
+            f"readable text file ({getattr(err, 'strerror', None) or 'not UTF-8'})."
+        ) from err
+    if "{topic}" not in text:
+        raise ConfigError(f"auditor_prompt: {name} must hold {{topic}} where the topic goes.")
+    return text
+
+
+def load_system_prompt(name: str, topic: str, file_text: str | None = None) -> str:
+    """Return the system prompt of this name or path, with the topic in its place.
+
+    Args:
+        name: what the config says.
+        topic: what takes the place of ``{topic}``.
+        file_text: what the file of this path held when the run began; else it is read.
+    """
     if name in BUILT_IN:
         text = files(__package__).joinpath(f"prompts/{name}.md").read_text("utf-8")
     else:
-        try:
-            text = Path(name).expanduser().read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as err:
-            raise ConfigError(
-                f"auditor_prompt: {name!r} is neither one of {', '.join(BUILT_IN)} nor a "
-                f"readable text file ({getattr(err, 'strerror', None) or 'not UTF-8'})."
-            ) from err
-        if "{topic}" not in text:
-            raise ConfigError(f"auditor_prompt: {name} must hold {{topic}} where the topic goes.")
+        text = file_text if file_text is not None else prompt_file_text(name) or ""
     return text.removesuffix("\n").replace("{topic}", topic)
 
 
 class AuditorPrompt:
     """Writes the auditor's requests for one run."""
 
-    def __init__(self, config: AuditConfig, response_format: Json | None) -> None:
+    def __init__(
+        self, config: AuditConfig, response_format: Json | None, prompt_file: str | None = None
+    ) -> None:
         self._config = config
         self._response_format = response_format
-        self._system = load_system_prompt(config.auditor_prompt, config.topic)
+        self._system = load_system_prompt(config.auditor_prompt, config.topic, prompt_file)
         self._texts = _load_messages()
         self.longest_text = config.sampling.max_tokens * BYTES_PER_TOKEN
 

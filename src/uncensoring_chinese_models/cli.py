@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.checking_cli import bundle, verify
 from uncensoring_chinese_models.command_line import Group, run_commands
 from uncensoring_chinese_models.doctor_cli import doctor
 from uncensoring_chinese_models.errors import (
@@ -49,6 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         "audit": audit,
         "doctor": doctor,
         "score": score,
+        "verify": verify,
+        "bundle": bundle,
         "organism": organism,
         "templates": templates,
     }

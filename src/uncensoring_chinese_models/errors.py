@@ -18,7 +18,9 @@
     ├── RunStoreError          4    the run directory cannot be read or written
     │   ├── RunLockedError     4    another process owns this run; names pid and host
     │   ├── CorruptRunError    4    a file does not read back; names file and line; nothing is deleted
-    │   └── ResumeMismatchError 4   the run was made by another config; shows the difference
+    │   ├── ResumeMismatchError 4   the run was made by another config; shows the difference
+    │   ├── NotRecordedError   4    a replay has come to the end of what the journal holds
+    │   └── UnfitToPublishError 4   a run holds secrets, paths or names; lists them, packs nothing
     └── InterruptedRunError  130    the user asked to stop; finished calls are in the journal
 """
 
@@ -162,6 +164,14 @@ class CorruptRunError(RunStoreError):
 
 class ResumeMismatchError(RunStoreError):
     """The run was made by another config than the one given."""
+
+
+class NotRecordedError(RunStoreError):
+    """A replay has come to the end of what the journal holds."""
+
+
+class UnfitToPublishError(RunStoreError):
+    """A run holds what should not be published; nothing was packed."""
 
 
 class InterruptedRunError(AuditToolError):

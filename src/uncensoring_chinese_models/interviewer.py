@@ -53,11 +53,14 @@ class _Question:
 class Interviewer:
     """Asks the auditor, and insists on a reply that can be used."""
 
-    def __init__(self, config: AuditConfig, auditor: ModelClient) -> None:
+    def __init__(
+        self, config: AuditConfig, auditor: ModelClient, prompt_file: str | None = None
+    ) -> None:
         self._config = config
         self._auditor = auditor
         wanted = {"json_schema": response_format(), "json_object": {"type": "json_object"}}
-        self.prompt = AuditorPrompt(config, wanted.get(config.auditor_response_format))
+        wanted_format = wanted.get(config.auditor_response_format)
+        self.prompt = AuditorPrompt(config, wanted_format, prompt_file)
         self._with_format = config.auditor_response_format != "none"
 
     async def ask_turn(self, history: Sequence[Step], sampler: Sampler) -> AuditorTurn:

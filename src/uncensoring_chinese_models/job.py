@@ -14,20 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.audit import iteration_needs, run_audit
-from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
+from uncensoring_chinese_models.audit import iteration_needs
+from uncensoring_chinese_models.auditor_prompt import AuditorPrompt, prompt_file_text
 from uncensoring_chinese_models.auditor_reply import response_format
 from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter, bound_of, describe
 from uncensoring_chinese_models.clients.layers import InFlight
 from uncensoring_chinese_models.config import AuditConfig
-from uncensoring_chinese_models.doctor.examination import (
-    canary_bounds,
-    examine,
-    refuse_failed,
-    subjects_of,
-)
-from uncensoring_chinese_models.doctor.screen import doctor_to_json, in_short, warnings_of
-from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
+from uncensoring_chinese_models.config_file import load_config
+from uncensoring_chinese_models.doctor.examination import canary_bounds, subjects_of
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
     InterruptedRunError,
@@ -35,20 +29,17 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.journal import Journal
 from uncensoring_chinese_models.protocols import Notice
-from uncensoring_chinese_models.report import report_markdown
-from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
 from uncensoring_chinese_models.run_store import RunStore, run_name
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import open_sides, stack, utc_now
-from uncensoring_chinese_models.summary import RunRecord, summarise
+from uncensoring_chinese_models.unfold import Parts, unfold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
 
     from uncensoring_chinese_models.config_file import LoadedConfig
-    from uncensoring_chinese_models.doctor.subject import Subject
-    from uncensoring_chinese_models.domain import AuditEvent, Json, Price, Role
-    from uncensoring_chinese_models.protocols import ModelClient, Notify
+    from uncensoring_chinese_models.domain import AuditEvent, Json, Price
+    from uncensoring_chinese_models.protocols import Notify
 
 _T = TypeVar("_T")
 ENDED_FOR_GOOD = frozenset({"completed", "max_iterations"})
@@ -148,22 +139,16 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
                 observer.notice(
                     Notice("The journal's torn last line was cut off; all else is kept.")
                 )
-            clients = {
-                side.role: stack(side, config, journal, budget, in_flight, observer.notice)
-                for side in sides
-            }
-            record = RunRecord()
+            auditor, target = (
+                stack(side, config, journal, budget, in_flight, observer.notice) for side in sides
+            )
+            parts = Parts(config, auditor, target, gate, journal, store, prices)
             try:
-                if config.doctor != "off":
-                    subjects = subjects_of(config, sampler, prices)
-                    record.doctor = await _check_up(subjects, clients, store, observer.notice)
-                async for event in run_audit(config, clients["auditor"], clients["target"], gate):
-                    record.add(event)
-                    _store(store, event)
-                    observer.event(event, budget)
+                summary = await unfold(
+                    parts, lambda event: observer.event(event, budget), observer.notice
+                )
             finally:
                 await in_flight.drain()
-            summary = _finish(config, sampler, store, journal, record)
             return JobResult(store.folder, summary)
 
 
@@ -218,24 +203,36 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
         store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
+    prompt_file = prompt_file_text(config.auditor_prompt)
+    process: Json = {
+        "package_version": __version__,
+        "python_version": platform.python_version(),
+        "config": config.model_dump(mode="json"),
+    }
     with store.lock():
         journal = Journal.open(store.journal_path, utc_now)
         try:
             if journal.header:
                 _refuse_other_config(journal.header.get("settings", {}), config, store.folder)
+                _refuse_other_prompt(journal.header, prompt_file, config, store.folder)
                 # A run without a footer was interrupted: it goes on as if nothing had happened.
                 ended = None if journal.footer is None else journal.footer["status"]
                 reopen = store.is_finished or ended not in (None, *ENDED_FOR_GOOD)
-                journal.resume(__version__, reopen=reopen)
-                store.begin_again()
+                store.begin_again()  # first, so that no summary tells of a run that goes on
+                journal.resume(reopen=reopen, **process)
             else:
-                journal.begin(
-                    {
-                        "package_version": __version__,
-                        "settings": config.identity(),
-                        "seed": config.sampling.seed,
-                    }
-                )
+                if resume is not None:  # it was broken off before the journal began
+                    stored = load_config(store.folder / "config.yaml").settings
+                    _refuse_other_config(stored.identity(), config, store.folder)
+                header: Json = {
+                    **process,
+                    "settings": config.identity(),
+                    "seed": config.sampling.seed,
+                    "config_sha256": store.hashes()["config.yaml"],
+                }
+                if prompt_file is not None:
+                    header["auditor_prompt"] = prompt_file
+                journal.begin(header)
             yield store, journal
         finally:
             journal.close()
@@ -252,6 +249,17 @@ def _refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> No
         )
 
 
+def _refuse_other_prompt(
+    header: Json, prompt_file: str | None, config: AuditConfig, folder: Path
+) -> None:
+    if "auditor_prompt" in header and header["auditor_prompt"] != prompt_file:
+        raise ResumeMismatchError(
+            f"{config.auditor_prompt} is not the prompt file any more that {folder} was made with; "
+            "nothing was sent. Put its old text back (the journal's first line holds it), or start "
+            "a new run."
+        )
+
+
 def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:
     for key in dict.fromkeys([*after, *before]):  # in the order of the config: the topic first
         old, new = before.get(key), after.get(key)
@@ -259,54 +267,3 @@ def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:
             yield from _differences(old, new, f"{prefix}{key}.")
         elif old != new:
             yield f"{prefix}{key}: {old!r} there, {new!r} now"
-
-
-async def _check_up(
-    subjects: Sequence[Subject],
-    clients: Mapping[Role, ModelClient],
-    store: RunStore,
-    notify: Notify,
-) -> Json:
-    """Let the doctor see both sides before the first probe; return its verdicts in short.
-
-    Raises:
-        FailedCheckError: the config requires what an endpoint does not do.
-    """
-    diagnoses = await examine(subjects, clients)
-    store.write_doctor(doctor_to_json(diagnoses))
-    for line in warnings_of(diagnoses):
-        notify(Notice(line))
-    if subjects[0].config.doctor == "require":
-        refuse_failed(diagnoses)
-    return in_short(diagnoses)
-
-
-def _store(store: RunStore, event: AuditEvent) -> None:
-    if isinstance(event, AuditorTurn):
-        store.write_turn(event.iteration, turn_to_json(event))
-    elif isinstance(event, Response):
-        store.write_response(event.iteration, response_to_json(event))
-
-
-def _finish(
-    config: AuditConfig, sampler: Sampler, store: RunStore, journal: Journal, record: RunRecord
-) -> Json:
-    """Write the ending: the journal's footer first, the summary last."""
-    ended = record.ended or AuditEnded("auditor_failed")
-    finished_at = journal.finish(ended.status)
-    store.prune(
-        max((turn.iteration for turn in record.turns), default=0),
-        max((response.iteration for response in record.responses), default=0),
-    )
-    template = sampler.template
-    summary: Json = {
-        "config": config.model_dump(mode="json"),
-        "started_at": journal.header["started_at"],
-        "finished_at": finished_at,
-        **summarise(record, journal.attempts),
-        "template": None if template is None else template.as_json(),
-        "versions": {"package": __version__, "python": platform.python_version()},
-    }
-    store.write_report(report_markdown(summary))
-    store.write_summary(summary)
-    return store.read_summary()

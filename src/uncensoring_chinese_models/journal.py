@@ -1,12 +1,12 @@
 """The journal: every model call of a run, one line each, in the order it happened.
 
-Append-only JSON lines; each carries the sha256 of the line before (`prev`), so that a change
-anywhere shows. A reply is on disk before anyone acts on it. Resuming a run is running it again
-over its journal: `answer` gives back what was paid for.
+Append-only JSON lines, chained by their hashes (`chain`), so that a change anywhere shows. A reply
+is on disk before anyone acts on it. Resuming a run is running it again over its journal: `answer`
+gives back what was paid for.
 
 ::
 
-    header    schema, package version, settings, seed, started_at
+    header    schema, versions, settings, seed, started_at
     sent      an attempt is about to leave: call, hash of the request, what is reserved for it
     attempt   how it ended: the whole reply, or the error
     done      the call is settled; with its error, if no attempt succeeded
@@ -24,6 +24,15 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
+from uncensoring_chinese_models.chain import (
+    LINKS,
+    SCHEMA,
+    START,
+    line_hash,
+    read_line,
+    sealed,
+    whole_lines,
+)
 from uncensoring_chinese_models.domain import Attempt, Reply, Reservation
 from uncensoring_chinese_models.errors import (
     ClientError,
@@ -44,8 +53,8 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Call, Json, Role, Status
 
-SCHEMA = 1
-_START = "0" * 64
+PROCESS = ("package_version", "python_version", "config")
+"""What the header says of the process that began the run, and `resumed` of one that took over."""
 
 
 def request_hash(call: Call) -> str:
@@ -74,13 +83,15 @@ class Journal:
     def __init__(self, path: Path, now: Callable[[], str]) -> None:
         self._path = path
         self._now = now
-        self._last_hash = _START
+        self._last_hash = START
         self._size = 0
         self._fd = -1
         self._held: dict[str, _Held] = {}
         self._attempts: dict[tuple[str, int], Attempt] = {}
         self._decisions: dict[str, Any] = {}
         self.header: Json = {}
+        self.process: Json = {}
+        """What is known of the last process that worked on the run: `PROCESS`."""
         self.footer: Json | None = None
         self.cut_bytes = 0
         """Length of a torn last line that was cut off on opening."""
@@ -96,28 +107,32 @@ class Journal:
         """
         journal = cls(path, now)
         try:
-            content = path.read_bytes() if path.exists() else b""
-            whole = content.rfind(b"\n") + 1
-            for number, line in enumerate(content[:whole].split(b"\n")[:-1], start=1):
-                journal._load(line, number)
-            journal._size, journal.cut_bytes = whole, len(content) - whole
+            journal.load(path.read_bytes() if path.exists() else b"")
             journal._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
             if journal.cut_bytes:
-                os.ftruncate(journal._fd, whole)
+                os.ftruncate(journal._fd, journal._size)
         except OSError as err:
             raise RunStoreError(f"{path} cannot be opened: {err.strerror}.") from err
         return journal
 
+    def load(self, content: bytes) -> None:
+        """Take over what a file holds, up to a torn last line."""
+        lines, self.cut_bytes = whole_lines(content)
+        for number, line in enumerate(lines, start=1):
+            self._load(line, number)
+        self._size = len(content) - self.cut_bytes
+
     def begin(self, header: Json) -> None:
         """Write the header of a new run."""
-        self.header = {"schema": SCHEMA, "started_at": self._now(), **header}
-        self._append({"type": "header", **self.header}, durable=True)
+        record = {"type": "header", "schema": SCHEMA, "started_at": self._now(), **header}
+        self._append(record, durable=True)
+        self._apply(record)
 
-    def resume(self, package_version: str, *, reopen: bool) -> list[str]:
+    def resume(self, package_version: str, *, reopen: bool, **process: Any) -> list[str]:
         """Note that another process takes over; `reopen` asks again for what ended the run."""
         reopened = self._what_ended_the_run() if reopen else []
         record: Json = {"type": "resumed", "at": self._now(), "package_version": package_version}
-        record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened}
+        record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened, **process}
         self._append(record, durable=True)
         self._apply(record)
         return reopened
@@ -200,44 +215,41 @@ class Journal:
 
         A "no" that is not `lasting` is decided again by whoever asks again.
         """
-        if name not in self._decisions:
+        has_decided = name in self._decisions
+        if not has_decided or not (lasting or self._decisions[name]):
             decided = value()
-            if not (lasting or decided):
-                return decided
-            record = {"type": "decision", "name": name, "value": decided}
-            self._append(record, durable=True)
-            self._apply(record)
+            if not has_decided or decided != self._decisions[name]:
+                record = {"type": "decision", "name": name, "value": decided}
+                self._append(record, durable=True)
+                self._apply(record)
         return self._decisions[name]
 
     # --- the state is a fold over the lines -----------------------------------------------------
 
-    def _load(self, line: bytes, number: int) -> None:
+    def _load(self, line: bytes, number: int) -> Json:
         where = f"{self._path}, line {number}"
         try:
-            record = json.loads(line)
-            prev, kind = record["prev"], record["type"]
-        except (ValueError, KeyError, TypeError, RecursionError):
-            raise CorruptRunError(
-                f"{where} is not a journal record; nothing was changed."
-            ) from None
-        if prev != self._last_hash:
+            record = read_line(line, self.header["schema"] if self.header else None)
+        except ValueError as err:
+            raise CorruptRunError(f"{where} {err}; nothing was changed.") from None
+        if record["prev"] != self._last_hash:
             raise CorruptRunError(
                 f"{where} does not follow from the line before it: the journal was altered; "
                 "nothing was changed."
             )
-        if number == 1 and (kind != "header" or record.get("schema") != SCHEMA):
-            raise CorruptRunError(f"{where} is not a header of schema {SCHEMA}.")
         try:
             self._apply(record)
         except (KeyError, TypeError, ValueError, ArithmeticError) as err:
             raise CorruptRunError(f"{where} lacks or garbles a field ({err}).") from err
-        self._last_hash = hashlib.sha256(line).hexdigest()
+        self._last_hash = line_hash(line)
+        return record
 
     def _apply(self, record: Json) -> None:
         """Let one record change the state; the same for a record just written or read back."""
         match record["type"]:
             case "header":
-                self.header = {key: value for key, value in record.items() if key != "prev"}
+                self.header = {key: record[key] for key in record if key not in LINKS}
+                self._take_over(record)
             case "sent":
                 self._apply_sent(record)
             case "attempt":
@@ -246,14 +258,15 @@ class Journal:
                 self._held[record["call"]].result = error_from_json(record["error"])
             case "decision":
                 self._decisions[record["name"]] = record["value"]
-            case "resumed" if record["goes_on"]:
-                self._reopen(record["reopened"])
-                # What the budget forbade, and what followed from it, is decided again.
-                allowed = [name for name, value in self._decisions.items() if value is True]
-                self._decisions = dict.fromkeys(allowed, True)
-                self.footer = None
+            case "resumed":
+                self._take_over(record)
             case "footer":
                 self.footer = {key: record[key] for key in ("finished_at", "status")}
+
+    def _take_over(self, record: Json) -> None:
+        self.process = {key: record[key] for key in PROCESS if key in record}
+        if record["type"] == "resumed" and record["goes_on"]:
+            self._reopen(record["reopened"])
 
     def _apply_sent(self, record: Json) -> None:
         fresh = _Held(record["request"], record["role"])
@@ -301,12 +314,16 @@ class Journal:
             if name in names:
                 held.result = None
             held.may_differ = held.may_differ or later or "/closing/" in name
+        # What the budget forbade, and what followed from it, is decided again.
+        allowed = [name for name, value in self._decisions.items() if value is True]
+        self._decisions = dict.fromkeys(allowed, True)
+        self.footer = None
 
     # --- writing --------------------------------------------------------------------------------
 
     def _append(self, record: Json, *, durable: bool = False) -> None:
         """Write one line with one `write`; a line that does not fit is taken back."""
-        line = json.dumps({**record, "prev": self._last_hash}).encode("ascii")
+        line = sealed(record, self._last_hash)
         try:
             written = os.write(self._fd, line + b"\n")
             if written != len(line) + 1:
@@ -320,7 +337,7 @@ class Journal:
                 f"kept; make room, then resume with --resume {self._path.parent}"
             ) from err
         self._size += written
-        self._last_hash = hashlib.sha256(line).hexdigest()
+        self._last_hash = line_hash(line)
 
     def _take_back(self) -> None:
         """Cut off a line that was not written whole; if that fails, write nothing after it."""

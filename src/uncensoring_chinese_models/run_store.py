@@ -139,11 +139,10 @@ class RunStore:
 
     def read_summary(self) -> Json:
         """Return the summary of a finished run."""
-        path = self.folder / "summary.json"
         try:
-            summary: Json = json.loads(path.read_bytes())
+            summary: Json = json.loads(self._read("summary.json"))
         except (OSError, ValueError) as err:
-            raise RunStoreError(f"{path} cannot be read ({err}).") from err
+            raise RunStoreError(f"{self.folder / 'summary.json'} cannot be read ({err}).") from err
         return summary
 
     def write_turn(self, number: int, data: Json) -> None:
@@ -174,9 +173,11 @@ class RunStore:
     def prune(self, turns: int, responses: int) -> None:
         """Remove the turns and responses of an ending that did not last."""
         for kind, newest in (("auditor_turns", turns), ("audited_responses", responses)):
-            for path in (self.folder / kind).glob("*.json"):
-                if path.stem.isdigit() and int(path.stem) > newest:
-                    path.unlink()
+            for name in self._names():
+                path = Path(name)
+                numbered = path.parent.name == kind and path.suffix == ".json"
+                if numbered and path.stem.isdigit() and int(path.stem) > newest:
+                    self._remove(name)
 
     def check_hashes(self, summary: Json) -> None:
         """Refuse a finished run whose files are not those that its summary lists.
@@ -194,12 +195,10 @@ class RunStore:
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of every file of the run but the summary, by relative path."""
-        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
-        names = {path.relative_to(self.folder).as_posix(): path for path in files}
         return {
-            name: hashlib.sha256(path.read_bytes()).hexdigest()
-            for name, path in names.items()
-            if name != "summary.json" and not path.name.startswith(".")
+            name: hashlib.sha256(self._read(name)).hexdigest()
+            for name in self._names()
+            if name != "summary.json" and not Path(name).name.startswith(".")
         }
 
     def _write_json(self, name: str, data: Json) -> None:
@@ -209,6 +208,19 @@ class RunStore:
         except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, but a JSON escape
             content = json.dumps(data, indent=2).encode("ascii")
         self._write(name, content + b"\n")
+
+    # --- where the files are: a store elsewhere than on a disk replaces these ---------------------
+
+    def _names(self) -> list[str]:
+        """Return the relative path of every file, in order."""
+        files = sorted(path for path in self.folder.rglob("*") if path.is_file())
+        return [path.relative_to(self.folder).as_posix() for path in files]
+
+    def _read(self, name: str) -> bytes:
+        return (self.folder / name).read_bytes()
+
+    def _remove(self, name: str) -> None:
+        (self.folder / name).unlink()
 
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name

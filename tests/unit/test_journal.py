@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from uncensoring_chinese_models.budget import spend
+from uncensoring_chinese_models.chain import LINKS, START, sealed
 from uncensoring_chinese_models.domain import Call, CallKey, Reply, Reservation, Usage
 from uncensoring_chinese_models.errors import (
     ClientError,
@@ -155,30 +156,48 @@ def test_changed_byte_shows_in_every_line_but_the_last(path, change):
         assert path.read_bytes() == damaged
 
 
-def test_changed_last_line_is_refused_or_read_as_it_stands(path):
-    """In the last line a change shows if it breaks the JSON, a field or the link to the line
-    before; a change of its content alone has no later line to contradict it."""
-    states = written(path)
+def test_changed_last_line_is_refused(path):
+    """The last line has no later one to contradict it, but a hash of its own."""
+    written(path)
     whole = path.read_bytes()
-    last_line = whole.rindex(b"\n", 0, -1) + 1
-    link = whole.rindex(b'"prev": "')
-    refused = []
 
-    for position in range(last_line, len(whole) - 1):
+    for position in range(whole.rindex(b"\n", 0, -1) + 1, len(whole) - 1):
         damaged = bytearray(whole)
         damaged[position] ^= 1
         path.write_bytes(damaged)
-        try:
-            journal = opened(path)
-        except CorruptRunError:
-            refused.append(position)
-        else:
-            assert journal.header == states[last_line]["header"] | {"type": "header"}
-            journal.close()
+        with pytest.raises(CorruptRunError, match="line 13 "):
+            opened(path)
         assert path.read_bytes() == damaged
 
-    assert refused
-    assert set(range(link, len(whole) - 1)) <= set(refused)
+
+def test_journal_without_hashes_of_its_lines_still_opens(path):
+    """A run of schema 1 can go on; what is added to it carries hashes of its own."""
+    written(path)
+    prev, old = START, b""
+    for line in path.read_bytes().splitlines():
+        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
+        record |= {"schema": 1} if record["type"] == "header" else {}
+        unsealed = json.dumps({**record, "prev": prev}).encode()
+        prev, old = hashlib.sha256(unsealed).hexdigest(), old + unsealed + b"\n"
+    path.write_bytes(old)
+    journal = opened(path)
+
+    settle(journal, target_call(7), REPLY)
+
+    assert opened(path).answer(target_call(7)) == REPLY
+    path.write_bytes(path.read_bytes().replace(b'"error": null', b'"error": NULL'))
+    with pytest.raises(CorruptRunError):
+        opened(path)
+
+
+def test_journal_knows_the_process_that_worked_on_it_last(path):
+    """What the header says of a process is replaced by what a resumption says of its own."""
+    journal = opened(path)
+    journal.begin({"package_version": "1", "python_version": "3.11.0", "config": {"topic": "a"}})
+    journal.resume("2", reopen=False, python_version="3.12.0", config={"topic": "b"})
+
+    expected = {"package_version": "2", "python_version": "3.12.0", "config": {"topic": "b"}}
+    assert [reader.process for reader in both(path, journal)] == [expected, expected]
 
 
 def test_last_line_that_was_changed_before_the_next_was_written_is_refused(path, journal):
@@ -256,13 +275,20 @@ def test_record_that_lacks_a_field_is_refused(path, record):
     written(path)
     lines = path.read_bytes()
     prev = hashlib.sha256(lines.splitlines()[-1]).hexdigest()
-    damaged = lines + json.dumps({**record, "prev": prev}).encode() + b"\n"
+    damaged = lines + sealed(record, prev) + b"\n"
     path.write_bytes(damaged)
 
     with pytest.raises(CorruptRunError, match="line 14"):
         opened(path)
 
     assert path.read_bytes() == damaged
+
+
+def resealed(line, **changes):
+    """Return a line with other content and a hash that fits it."""
+    record = json.loads(line)
+    content = {key: value for key, value in record.items() if key not in LINKS}
+    return sealed(content | changes, record["prev"])
 
 
 DAMAGE = {
@@ -273,8 +299,8 @@ DAMAGE = {
     "no header": lambda lines: lines[1:],
     "byte order mark": lambda lines: [b"\xef\xbb\xbf" + lines[0], *lines[1:]],
     "CRLF": lambda lines: [line + b"\r" for line in lines],
-    "newer schema": lambda lines: [lines[0].replace(b'"schema": 1', b'"schema": 2')],
-    "older schema": lambda lines: [lines[0].replace(b'"schema": 1', b'"schema": 0')],
+    "newer schema": lambda lines: [resealed(lines[0], schema=3)],
+    "older schema": lambda lines: [resealed(lines[0], schema=0)],
 }
 
 
@@ -708,12 +734,21 @@ def test_decision_stands(path, journal, value):
         assert reader.decide("closing/3", lambda: "otherwise") == value
 
 
-def test_decision_that_ends_the_run_is_not_recorded(path, journal):
+def test_decision_that_ends_the_run_is_decided_again(path, journal):
     """A resumed run with a higher budget decides again whether it may go on."""
     assert journal.decide("go/2", lambda: False, lasting=False) is False
 
     for reader in both(path, journal):
         assert reader.decide("go/2", lambda: True, lasting=False) is True
+
+
+def test_same_decision_to_end_the_run_is_recorded_once(path, journal):
+    """That the budget forbade it is on record; saying so again adds nothing."""
+    for _ in range(3):
+        assert opened(path).decide("go/2", lambda: False, lasting=False) is False
+
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert [one["value"] for one in records if one["type"] == "decision"] == [False]
 
 
 def test_decision_to_go_on_stands_even_if_it_is_not_lasting(path, journal):

@@ -1,0 +1,128 @@
+"""What a replay derived, held against what is stored: file by file, and the config as well."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.config_file import parse_mapping
+from uncensoring_chinese_models.differences import differences, json_differences
+from uncensoring_chinese_models.replay import Replayed, earlier_states, replay
+
+GIVEN = ("config.yaml", "journal.jsonl")
+"""The files that the others follow from."""
+MOST_EARLIER_STATES = 20
+"""How often a run may have been taken up again for its stale files to be recognised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that does not hold."""
+
+    file: str
+    where: str
+    """A line, or a path inside JSON; empty for the whole file."""
+    problem: str
+
+    def __str__(self) -> str:
+        """Say it in one line."""
+        return ": ".join(part for part in (self.file, self.where, self.problem) if part)
+
+
+@dataclass(slots=True)
+class Compared:
+    """What comparing has shown."""
+
+    files: int = 0
+    not_compared: int = 0
+    failures: list[Failure] = field(default_factory=list)
+
+
+def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
+    """Compare every file of a run with what follows from its journal."""
+    compared = Compared()
+    finished = "summary.json" in stored
+    derived = {name: replayed.files[name] for name in replayed.files if name not in GIVEN}
+    compared.files = len(set(derived) & set(stored))
+    if replayed.problem:  # what it derived before it broke off may tell more
+        problem = f"cannot be replayed to its end: {replayed.problem}"
+        compared.failures.append(Failure("journal.jsonl", "", problem))
+        stored = {name: stored[name] for name in stored if name in derived}
+    elif finished and not replayed.ended:
+        problem = f"tells of an end that the journal does not reach: it lacks {replayed.stopped_at}"
+        compared.failures.append(Failure("summary.json", "", problem))
+    allowed = () if finished else replayed.may_lack
+    for name in derived:
+        if name not in stored and name not in allowed:
+            problem = "follows from the journal, but is not there"
+            compared.failures.append(Failure(name, "", problem))
+    suspects = {
+        name
+        for name, content in stored.items()
+        if name not in GIVEN and derived.get(name) != content
+    }
+    if not finished:
+        suspects -= _stale(stored, suspects)
+    for name in sorted(suspects):
+        _explain(name, stored[name], derived.get(name), replayed, compared)
+    return compared
+
+
+def _explain(
+    name: str, stored: bytes, derived: bytes | None, replayed: Replayed, compared: Compared
+) -> None:
+    if derived is None:
+        if name != "summary.json" or replayed.ended:
+            problem = "does not follow from the journal: no run writes it there"
+            compared.failures.append(Failure(name, "", problem))
+        return
+    if replayed.other_version is None:
+        found = differences(name, stored, derived)
+    elif name.endswith(".json"):
+        found = [
+            one for one in differences(name, stored, derived) if not one.where.startswith("line ")
+        ]
+        found = [one for one in found if not _is_hash(one.where)]
+        compared.not_compared += sum(one.is_absence for one in found)
+        found = [one for one in found if not one.is_absence]
+    else:
+        compared.not_compared += 1
+        return
+    compared.failures += [Failure(name, one.where, one.says) for one in found]
+
+
+def _is_hash(where: str) -> bool:
+    """Tell whether it is a hash in the summary: of files that another version wrote."""
+    return where.startswith("sha256.")
+
+
+def _stale(stored: Mapping[str, bytes], suspects: set[str]) -> set[str]:
+    """Return the files that an earlier ending left, in a run that was taken up again since."""
+    stale: set[str] = set()
+    states = earlier_states(stored.get("journal.jsonl", b""))
+    for _, journal in zip(range(MOST_EARLIER_STATES), states, strict=False):
+        if stale == suspects:
+            break
+        before = replay(stored.get("config.yaml", b""), journal).files
+        stale |= {name for name in suspects if before.get(name) == stored[name]}
+    return stale
+
+
+def compare_settings(config_yaml: bytes, replayed: Replayed) -> list[Failure]:
+    """Compare the config with what the journal says that the run began with."""
+    expected = replayed.header.get("config_sha256")
+    if expected is not None and hashlib.sha256(config_yaml).hexdigest() != expected:
+        return [Failure("config.yaml", "", "is not the file that the run began with")]
+    try:
+        mapping = parse_mapping(config_yaml, "config.yaml")
+        settings = AuditConfig.model_validate(mapping).identity()
+    except Exception as err:  # noqa: BLE001 -- a stranger's config may say anything
+        return [Failure("config.yaml", "", f"cannot be read: {err}")]
+    found = json_differences(settings, replayed.header.get("settings"))
+    return [
+        Failure("config.yaml", one.where, f"the journal says otherwise: {one.says}")
+        for one in found
+        if not (one.is_absence and replayed.other_version)
+    ]

@@ -1,0 +1,184 @@
+"""The files of a run, read from a directory or an archive that a stranger made.
+
+Nothing is followed out of the directory, nothing is unpacked onto the disk, and no more is read
+than a run can sensibly hold.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from uncensoring_chinese_models.errors import RunStoreError
+
+MOST_BYTES = 1 << 30
+"""Of all files together; a run of 20 iterations has about a megabyte."""
+MOST_FILES = 50_000
+DEEPEST = 8
+BUNDLED = "run/"
+"""The folder of a bundle that holds the run."""
+MANIFEST = "MANIFEST.sha256"
+README = "README.txt"
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+"""What zipfile raises for archives that are damaged, encrypted or of a kind that it does not know."""
+
+
+@dataclass(slots=True)
+class RunTree:
+    """What is in a run directory or a bundle."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    """The content of each file of the run, by relative path."""
+    problems: dict[str, str] = field(default_factory=dict)
+    """What was not read, by path, and why."""
+    leftovers: list[str] = field(default_factory=list)
+    """Files that a process leaves when it is killed; no part of the run."""
+    around: dict[str, bytes] | None = None
+    """All members of a bundle, by their paths in it; None for a directory."""
+    _size: int = 0
+
+    def room(self) -> int:
+        """Return how many bytes may still be read."""
+        return MOST_BYTES - self._size
+
+    def add(self, name: str, content: bytes | None) -> None:
+        """Keep a file's content, unless it is more than may be read."""
+        if content is None or len(content) > self.room() or len(self.files) >= MOST_FILES:
+            self.problems[name] = "is more than a run holds; it was not read"
+            return
+        self._size += len(content)
+        self.files[name] = content
+
+
+def read_tree(path: Path) -> RunTree:
+    """Read a run directory or a bundle.
+
+    Raises:
+        RunStoreError: it is neither.
+    """
+    try:
+        tree = _read_folder(path) if path.is_dir() else _read_archive(path)
+    except OSError as err:
+        raise RunStoreError(f"{path} cannot be read: {err.strerror}.") from err
+    if not {"config.yaml", "journal.jsonl"} & {*tree.files, *tree.problems}:
+        raise RunStoreError(
+            f"{path} is not a run: it holds neither config.yaml nor journal.jsonl. Give a run "
+            "directory, or an archive that ucm bundle made."
+        )
+    return tree
+
+
+# --- directories --------------------------------------------------------------------------------
+
+
+def _read_folder(folder: Path) -> RunTree:
+    tree = RunTree()
+    pending = [(folder, "", 0)]
+    while pending:
+        where, prefix, depth = pending.pop()
+        with os.scandir(where) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                name = prefix + entry.name
+                if entry.is_dir(follow_symlinks=False) and depth < DEEPEST:
+                    pending.append((Path(entry.path), f"{name}/", depth + 1))
+                else:
+                    _read_entry(tree, entry, name)
+    return tree
+
+
+def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
+    if entry.is_symlink():
+        tree.problems[name] = "is a symbolic link; it was not followed"
+    elif not entry.is_file(follow_symlinks=False):
+        tree.problems[name] = "is no plain file; it was not opened"
+    elif _is_leftover(name):
+        tree.leftovers.append(name)
+    else:
+        try:
+            tree.add(name, _read_bounded(entry.path, tree.room()))
+        except OSError as err:
+            tree.problems[name] = f"cannot be read: {err.strerror}"
+
+
+def _is_leftover(name: str) -> bool:
+    """Tell whether a killed process left it: its lock, or a file under its temporary name."""
+    last = PurePosixPath(name).name
+    return name == ".lock" or (last.startswith(".") and last.endswith(".tmp"))
+
+
+def _read_bounded(path: str, room: int) -> bytes | None:
+    """Return what a plain file holds, or None if that is more than there is room for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_size > room:
+            return None
+        return file.read(room + 1)
+
+
+# --- archives -----------------------------------------------------------------------------------
+
+
+def _read_archive(path: Path) -> RunTree:
+    tree, prefix = RunTree(around={}), ""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()[: MOST_FILES + 1]
+            prefix = _prefix([member.filename for member in members])
+            for member in members:
+                if not member.is_dir():
+                    _read_member(tree, archive, member, prefix)
+    except FileNotFoundError:
+        raise RunStoreError(f"There is no run directory or bundle {path}.") from None
+    except _UNREADABLE as err:
+        raise RunStoreError(
+            f"{path} is neither a run directory nor a readable zip archive ({err})."
+        ) from err
+    return tree
+
+
+def _prefix(names: list[str]) -> str:
+    """Return the folder in the archive that holds the run."""
+    if MANIFEST in names:
+        return BUNDLED
+    found = [name for name in names if PurePosixPath(name).name in ("config.yaml", "journal.jsonl")]
+    nearest = min(found, key=lambda name: name.count("/"), default="")
+    return nearest[: nearest.rfind("/") + 1]
+
+
+def _read_member(
+    tree: RunTree, archive: zipfile.ZipFile, member: zipfile.ZipInfo, prefix: str
+) -> None:
+    name, around = member.filename, tree.around if tree.around is not None else {}
+    parts = name.split("/")
+    leads_out = name.startswith("/") or "\\" in name or {"..", ".", ""} & set(parts)
+    if leads_out or name in around:
+        tree.problems[name] = "is no name for a file of a run, or is there twice; it was not read"
+        return
+    if stat.S_ISLNK(member.external_attr >> 16):
+        tree.problems[name] = "is a symbolic link; it was not followed"
+        return
+    try:
+        with archive.open(member) as file:  # the size that it claims may be a lie
+            content = file.read(tree.room() + 1)
+    except _UNREADABLE as err:
+        tree.problems[name.removeprefix(prefix)] = f"cannot be unpacked ({err})"
+        return
+    in_run = name.startswith(prefix)
+    if not in_run and name not in (MANIFEST, README):
+        tree.problems[name] = "does not belong to the run"
+        return
+    around[name] = content
+    if in_run:
+        tree.add(name.removeprefix(prefix), content)

@@ -1,0 +1,128 @@
+"""An audit from its first question to its last file: the loop, and what is written of it.
+
+A run that asks models and a run that is replayed from its journal both go through here; what
+stands below the clients and behind the store is all that differs. Nothing here knows a clock, a
+key or an address, and prices come from the journal, so that a replay gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.audit import run_audit
+from uncensoring_chinese_models.doctor.examination import examine, refuse_failed, subjects_of
+from uncensoring_chinese_models.doctor.screen import doctor_to_json, in_short, warnings_of
+from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Price, Response
+from uncensoring_chinese_models.protocols import Notice
+from uncensoring_chinese_models.report import report_markdown
+from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
+from uncensoring_chinese_models.sampling import Sampler
+from uncensoring_chinese_models.summary import RunRecord, summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import AuditEvent, Json, Role
+    from uncensoring_chinese_models.journal import Journal
+    from uncensoring_chinese_models.protocols import Gate, ModelClient, Notify
+    from uncensoring_chinese_models.run_store import RunStore
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an audit is made of; its journal has begun."""
+
+    config: AuditConfig
+    auditor: ModelClient
+    target: ModelClient
+    gate: Gate
+    journal: Journal
+    store: RunStore
+    prices: Mapping[str, Price | None]
+    """What tokens cost; a replay takes it from the journal."""
+
+    @property
+    def clients(self) -> dict[Role, ModelClient]:
+        """Both sides by their roles."""
+        return {"auditor": self.auditor, "target": self.target}
+
+
+async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Notify) -> Json:
+    """Run the audit to its end, write every file that follows from it, return the summary.
+
+    Raises:
+        FailedCheckError: the config requires what an endpoint does not do.
+    """
+    record = RunRecord()
+    if parts.config.doctor != "off":
+        record.doctor = await _check_up(parts, notify)
+    prompt_file = parts.journal.header.get("auditor_prompt")
+    events = run_audit(parts.config, parts.auditor, parts.target, parts.gate, prompt_file)
+    async for event in events:
+        record.add(event)
+        _store(parts.store, event)
+        watch(event)
+    return _finish(parts, record)
+
+
+async def _check_up(parts: Parts, notify: Notify) -> Json:
+    """Let the doctor see both sides before the first probe; return its verdicts in short."""
+    prices = parts.journal.decide("doctor/prices", lambda: _prices_to_json(parts.prices))
+    subjects = subjects_of(parts.config, Sampler(parts.config), _prices_from_json(prices))
+    diagnoses = await examine(subjects, parts.clients)
+    parts.store.write_doctor(doctor_to_json(diagnoses))
+    for line in warnings_of(diagnoses):
+        notify(Notice(line))
+    if parts.config.doctor == "require":
+        refuse_failed(diagnoses)
+    return in_short(diagnoses)
+
+
+def _prices_to_json(prices: Mapping[str, Price | None]) -> Json:
+    return {
+        role: None if price is None else list(map(str, astuple(price)))
+        for role, price in prices.items()
+    }
+
+
+def _prices_from_json(prices: Json) -> dict[str, Price | None]:
+    return {
+        role: None if price is None else Price(*map(Decimal, price))
+        for role, price in prices.items()
+    }
+
+
+def _store(store: RunStore, event: AuditEvent) -> None:
+    if isinstance(event, AuditorTurn):
+        store.write_turn(event.iteration, turn_to_json(event))
+    elif isinstance(event, Response):
+        store.write_response(event.iteration, response_to_json(event))
+
+
+def _finish(parts: Parts, record: RunRecord) -> Json:
+    """Write the ending: the journal's footer before the report, and the summary last."""
+    ended = record.ended or AuditEnded("auditor_failed")
+    journal, store = parts.journal, parts.store
+    store.prune(
+        max((turn.iteration for turn in record.turns), default=0),
+        max((response.iteration for response in record.responses), default=0),
+    )
+    finished_at = journal.finish(ended.status)
+    template = Sampler(parts.config).template
+    process = {"package": "package_version", "python": "python_version"}
+    summary: Json = {
+        "config": parts.config.model_dump(mode="json"),
+        "started_at": journal.header["started_at"],
+        "finished_at": finished_at,
+        **summarise(record, journal.attempts),
+        "template": None if template is None else template.as_json(),
+        "versions": {
+            name: journal.process[key] for name, key in process.items() if key in journal.process
+        },
+    }
+    store.write_report(report_markdown(summary))
+    store.write_summary(summary)
+    return store.read_summary()

@@ -1,0 +1,212 @@
+"""A run is packed into the same bytes each time, and never with what should not be published."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+
+from tests.support import audit_here, audited_provider
+from uncensoring_chinese_models.bundle import pack_run
+from uncensoring_chinese_models.checking_cli import bundle
+from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, UnfitToPublishError
+from uncensoring_chinese_models.leaks import find_leaks
+from uncensoring_chinese_models.verification import verify_run
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One finished run that holds nothing private, which nobody changes."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch, audited_provider() as provider:
+        patch.chdir(folder)
+        made = audit_here(folder, provider, output_dir="runs")
+        yield folder / made.folder
+
+
+@pytest.fixture
+def run(made, tmp_path, monkeypatch):
+    """A copy of the run, in the folder where the test runs."""
+    monkeypatch.chdir(tmp_path)
+    return shutil.copytree(made, tmp_path / "run-1")
+
+
+def test_bundle_verifies_and_its_sums_can_be_checked_by_hand(run, tmp_path, capsys):
+    """The archive holds, its manifest is what sha256sum reads, and the run is in it whole."""
+    assert bundle(str(run)) == 0
+
+    archive = tmp_path / "run-1.zip"
+    assert verify_run(archive).holds
+    assert hashlib.sha256(archive.read_bytes()).hexdigest() in capsys.readouterr().out
+    with zipfile.ZipFile(archive) as opened:
+        opened.extractall(tmp_path / "out")
+    checked = subprocess.run(
+        ["sha256sum", "--strict", "-c", "MANIFEST.sha256"], cwd=tmp_path / "out", check=True,
+        capture_output=True, text=True,
+    )  # fmt: skip
+    packed = {path.relative_to(run) for path in run.rglob("*") if path.is_file()}
+    assert len(checked.stdout.splitlines()) == len(packed) + 1
+    for path in packed:
+        assert (tmp_path / "out/run" / path).read_bytes() == (run / path).read_bytes()
+    assert verify_run(tmp_path / "out/run").holds
+
+
+def test_same_run_gives_the_same_bytes(run, tmp_path):
+    """Neither the folder's name nor times, modes, leftovers or the clock have a say in it."""
+    first = pack_run(run, tmp_path / "a.zip")
+    (run / ".lock").write_text("1 myhost.example")
+    (run / "auditor_turns/.001.json.tmp").write_text("half")
+    for path in run.rglob("*.json"):
+        os.utime(path, (1, 1))
+        path.chmod(0o600)
+    moved = run.rename(tmp_path / "another name")
+
+    second = pack_run(moved, tmp_path / "b.zip")
+
+    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
+    assert first.sha256 == second.sha256
+
+
+def test_changed_byte_in_a_bundle_is_caught(run, tmp_path):
+    """Whatever member is changed, and in the manifest itself, the archive does not hold."""
+    path = pack_run(run, tmp_path / "a.zip").path
+    members = {}
+    with zipfile.ZipFile(path) as opened:
+        members = {name: opened.read(name) for name in opened.namelist()}
+    for changed in members:
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in members.items():
+                spoilt = content[:40] + bytes([content[40] ^ 1]) + content[41:]
+                archive.writestr(name, spoilt if name == changed else content)
+
+        named = {failure.file for failure in verify_run(path).failures}
+        assert changed.removeprefix("run/") in named or changed == "MANIFEST.sha256"
+        assert named
+
+
+def test_changed_run_is_not_packed(run):
+    """A run whose files are not those of its summary is no evidence."""
+    (run / "report.md").write_text("All is well.")
+
+    with pytest.raises(CorruptRunError, match=r"report\.md"):
+        pack_run(run)
+    assert not list(run.parent.glob("*.zip"))
+
+
+def test_link_is_not_packed(run):
+    """What is outside the run stays outside the archive."""
+    (run / "more").symlink_to(run.parent)
+
+    with pytest.raises(CorruptRunError, match="symbolic link"):
+        pack_run(run)
+
+
+def test_interrupted_run_can_be_packed(run, tmp_path):
+    """Runs that broke off belong into an appendix, too."""
+    for name in ("summary.json", "report.md"):
+        (run / name).unlink()
+
+    assert verify_run(pack_run(run).path).holds
+
+
+def test_run_with_an_absolute_path_is_refused_with_a_list(tmp_path, monkeypatch):
+    """Where a run was kept is nobody's business; the user decides, and hears it again."""
+    monkeypatch.chdir(tmp_path)
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider, max_iterations=1).folder
+
+    with pytest.raises(UnfitToPublishError, match="nothing was packed") as refused:
+        pack_run(run)
+
+    listed = [line for line in str(refused.value).splitlines() if "an absolute path" in line]
+    assert {line.split(":")[0].strip() for line in listed} == {
+        "config.yaml",
+        "journal.jsonl",
+        "summary.json",
+    }
+    packed = pack_run(run, keep_found=True)
+    assert len(packed.kept) == len(listed)
+    assert verify_run(packed.path).holds
+
+
+def test_key_is_never_packed(run, monkeypatch):
+    """Not even where the user says that all is to be kept."""
+    (key, *_) = re.findall(r'"generation_id": "([^"]+)"', (run / "journal.jsonl").read_text())
+    (run / "config.yaml").write_text(
+        (run / "config.yaml").read_text().replace("preset:", "api_key_env: MY_KEY\n  preset:")
+    )
+    for name in ("summary.json", "report.md"):
+        (run / name).unlink()
+    monkeypatch.setenv("MY_KEY", key)
+
+    with pytest.raises(UnfitToPublishError, match="the value of MY_KEY") as refused:
+        pack_run(run, keep_found=True)
+    assert key not in str(refused.value)
+
+
+def test_archive_is_written_over_nothing_and_not_into_the_run(run, tmp_path, monkeypatch):
+    """A file of the user's stays as it is, and the run as well; the same archive may be there."""
+    pack_run(run, tmp_path / "a.zip")
+    pack_run(run, tmp_path / "a.zip")
+    (tmp_path / "mine.txt").write_text("mine")
+    monkeypatch.chdir(run)
+
+    with pytest.raises(RunStoreError, match="is there already"):
+        pack_run(run, tmp_path / "mine.txt")
+    with pytest.raises(RunStoreError, match="is inside the run"):
+        pack_run(run)
+    assert verify_run(run).holds
+
+
+def test_archive_that_cannot_be_written_is_an_error(run, tmp_path):
+    """The message names the file."""
+    with pytest.raises(RunStoreError, match="cannot be written"):
+        pack_run(run, tmp_path / "nowhere" / "a.zip")
+
+
+HOME = b"/%s/jdoe" % b"home"  # in pieces, as no tracked file names such a place
+FOUND = {
+    "key": ("report.md", b"sk-or-v1-0123456789abcdef0123456789", "looks like a key"),
+    "home": ("audited_responses/001.json", b'{"text": "see %s/x"}' % HOME, HOME.decode()),
+    "windows": ("report.md", b"C:\\Users\\jdoe\\x", "jdoe"),
+    "host": ("report.md", b"made on lab-gpu-7.", "lab-gpu-7"),
+    "output_dir": ("config.yaml", b"output_dir: /scratch/x", "/scratch/x"),
+    "private address": ("config.yaml", b"base_url: http://10.0.0.7/v1", "10.0.0.7"),
+    "bare name": ("config.yaml", b"base_url: http://gpubox:8000/v1", "gpubox"),
+    "internal": ("summary.json", b'{"config": {"a": "https://m.lab.internal/v1"}}', "internal"),
+    "served model": ("summary.json", b'{"by_served_model": {"/data/m.gguf": 1}}', "/data/m.gguf"),
+    "served path": ("journal.jsonl", b'{"served_model": "/data/m.gguf"}\n', "/data/m.gguf"),
+    "error": ("journal.jsonl", b'{"error": {"message": "no /opt/x/y here"}}\n', "/opt/x/y"),
+}
+
+
+@pytest.mark.parametrize(("file", "content", "shown"), FOUND.values(), ids=FOUND)
+def test_what_should_not_be_published_is_found(file, content, shown):
+    """Keys, home folders, this machine's name, absolute paths and private addresses."""
+    leaks = find_leaks({file: content}, names=["lab-gpu-7"])
+
+    assert [shown in str(leak) for leak in leaks] == [True]
+
+
+HARMLESS = {
+    "public address": ("config.yaml", b"base_url: https://api.deepseek.com/v1"),
+    "this machine": ("config.yaml", b"base_url: http://localhost:8000/v1"),
+    "loopback": ("config.yaml", b"base_url: http://127.0.0.1:8000/v1"),
+    "relative": ("config.yaml", b"output_dir: outputs/x"),
+    "model": ("config.yaml", b"audited_model: deepseek/deepseek-chat"),
+    "prose": ("audited_responses/001.json", b'{"text": "and/or at /etc/hosts, 24/7, sk-8"}'),
+    "address in an error": ("journal.jsonl", b'{"message": "see https://openrouter.ai/docs/x"}\n'),
+    "deep": ("summary.json", b"[" * 100_000),
+    "not YAML": ("config.yaml", b"\xff: ["),
+}
+
+
+@pytest.mark.parametrize(("file", "content"), HARMLESS.values(), ids=HARMLESS)
+def test_what_may_be_published_is_let_through(file, content):
+    """What names nobody is no reason to refuse."""
+    assert find_leaks({file: content}, names=["host", "vm"]) == []

@@ -1,0 +1,510 @@
+"""A run is checked against its journal, and whatever does not hold is named with its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import zipfile
+from typing import Any
+
+import pytest
+
+from tests.support import audit_here, audited_provider
+from uncensoring_chinese_models import __version__, run_tree
+from uncensoring_chinese_models.chain import LINKS, START, line_hash, sealed
+from uncensoring_chinese_models.checking_cli import verify
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.requote import stands_there
+from uncensoring_chinese_models.run_tree import RunTree
+from uncensoring_chinese_models.verification import verify_run, verify_tree
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """One finished run, which nobody changes."""
+    with audited_provider(false_quote_every=2) as provider:
+        sampling = {"arms": ["user_persona", "assistant"], "n": 2}
+        yield audit_here(tmp_path_factory.mktemp("made"), provider, sampling=sampling).folder
+
+
+@pytest.fixture
+def run(made, tmp_path):
+    """A copy of the run, to be spoilt."""
+    return shutil.copytree(made, tmp_path / "run")
+
+
+def said(folder):
+    """Return every failure as it is printed."""
+    return [str(failure) for failure in verify_run(folder).failures]
+
+
+def rewrite(run, change):
+    """Forge the journal: change its records and hash them all anew."""
+    path, last, forged = run / "journal.jsonl", START, b""
+    for line in path.read_bytes().splitlines():
+        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
+        change(record)
+        new = sealed(record, last)
+        last, forged = line_hash(new), forged + new + b"\n"
+    path.write_bytes(forged)
+
+
+def edit(path, change):
+    """Change a JSON file as a run would have written it."""
+    value = json.loads(path.read_bytes())
+    change(value)
+    path.write_bytes(json.dumps(value, ensure_ascii=False, indent=2).encode() + b"\n")
+
+
+# --- what holds ---------------------------------------------------------------------------------
+
+
+def test_untouched_run_says_what_was_checked(run, capsys):
+    """Each check has a line with its counts, and the last line says what it proves."""
+    assert verify(str(run)) == 0
+
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:5]] == [
+        ["files", "holds"],
+        ["journal", "holds"],
+        ["replay", "holds"],
+        ["excerpts", "holds"],
+    ]
+    assert "11 files, 10 sha256 sums" in lines[1]
+    assert "16 calls answered from the journal, 9 files derived again" in lines[3]
+    assert "not that the journal is true" in lines[-1]
+    assert "16 generation ids" in lines[-1]
+
+
+def test_run_that_was_moved_verifies_from_anywhere(run, tmp_path, monkeypatch):
+    """Nothing of the place where a run was made is needed."""
+    monkeypatch.chdir(tmp_path)
+    moved = run.rename(tmp_path / "elsewhere")
+
+    assert said(moved) == []
+
+
+def test_prompt_file_is_in_the_run(tmp_path, monkeypatch):
+    """An auditor's prompt of one's own is kept, so that the file it came from is not needed."""
+    monkeypatch.chdir(tmp_path)
+    prompt = tmp_path / "mine.md"
+    prompt.write_text("Find out about {topic}.")
+    with audited_provider() as provider:
+        made = audit_here(tmp_path, provider, auditor_prompt="mine.md")
+    prompt.unlink()
+
+    assert said(made.folder) == []
+    assert "Find out about Tiananmen" in made.turn(1)["input_messages"][0]["content"][0]["text"]
+
+
+@pytest.mark.parametrize("journal", [None, b"", b'{"type": "hea'])
+def test_run_that_was_killed_at_once_holds(tmp_path, journal):
+    """A folder with a config and no line of a journal is a run that has not begun."""
+    (tmp_path / "config.yaml").write_text("topic: T\nauditing_model: a/b\naudited_model: c/d\n")
+    if journal is not None:
+        (tmp_path / "journal.jsonl").write_bytes(journal)
+
+    result = verify_run(tmp_path)
+
+    assert (result.holds, result.ended) == (True, False)
+
+
+def test_torn_last_line_is_an_interruption(run):
+    """Half a line at the end is what a killed process leaves; it is said, and nothing is wrong."""
+    for name in ("summary.json", "report.md"):
+        (run / name).unlink()
+    (run / ".lock").write_text("1 somewhere")
+    path = run / "journal.jsonl"
+    path.write_bytes(path.read_bytes()[:-20])
+
+    result = verify_run(run)
+
+    assert (result.holds, result.ended) == (True, False)
+    assert "its record stops before the end of the run" in result.notes[0]
+    assert "torn" in result.notes[1]
+    assert ".lock" in result.notes[2]
+
+
+# --- what does not hold, and where --------------------------------------------------------------
+
+
+def test_figure_that_was_changed_is_named_by_its_path(run):
+    """A figure of the summary is recomputed, and both values are shown."""
+
+    def change(summary):
+        summary["spend"]["total"]["calls"] = 115
+
+    edit(run / "summary.json", change)
+
+    assert said(run) == ["summary.json: spend.total.calls: 115 stored, 16 recomputed"]
+
+
+def test_white_space_alone_is_named_by_its_line(run):
+    """A change that no reader of JSON sees is found all the same."""
+    path = run / "summary.json"
+    path.write_bytes(path.read_bytes().replace(b'  "status":', b' \t"status":'))
+
+    (failure,) = verify_run(run).failures
+    assert failure.file == "summary.json"
+    assert failure.where.startswith("line ")
+
+
+def test_changed_report_is_named_by_its_line(run):
+    """A report is compared line by line."""
+    path = run / "report.md"
+    path.write_text(path.read_text("utf-8").replace("# Audit", "# Audits", 1), "utf-8")
+
+    failures = said(run)
+    assert "report.md: line 1: '# Audits: Tiananmen" in failures[1]
+
+
+def test_file_that_was_taken_away_is_named(run):
+    """A response that is missing is missing, not forgotten."""
+    (run / "audited_responses/002.json").unlink()
+
+    assert {one.file for one in verify_run(run).failures} == {"audited_responses/002.json"}
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "auditor_turns/099.json", ".hidden", "a/b/c.json"])
+def test_file_that_was_added_is_named(run, name):
+    """What no run writes does not go unnoticed."""
+    (run / name).parent.mkdir(parents=True, exist_ok=True)
+    (run / name).write_text("{}")
+
+    assert {one.file for one in verify_run(run).failures} == {name}
+
+
+def test_journal_that_was_cut_short_is_named(run):
+    """Whole lines missing from the end leave the chain unbroken, but not the run."""
+    path = run / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-8]))
+
+    failures = verify_run(run).failures
+    assert failures[0].file == "journal.jsonl"
+    assert "tells of an end that the journal does not reach" in said(run)[1]
+
+
+def test_line_that_was_taken_out_of_the_journal_is_named(run):
+    """The line after the gap does not follow from the one before it."""
+    path = run / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:9] + lines[10:]))
+
+    assert "journal.jsonl: line 10: does not follow from the line before it" in said(run)
+
+
+def test_forged_reply_shows_in_what_follows_from_it(run):
+    """Words put into a reply, with every hash made anew, are not the words in the files."""
+
+    def change(record):
+        if record["type"] == "attempt" and "/target/" in record["call"]:
+            record["reply"]["text"] += " And we lied."
+
+    rewrite(run, change)
+
+    files = {one.file for one in verify_run(run).failures}
+    assert {"journal.jsonl", "audited_responses/001.json"} <= files
+
+
+def test_forged_probe_is_not_the_one_that_was_sent(run):
+    """A reply of the auditor that asks for another probe contradicts the request's hash."""
+
+    def change(record):
+        if record["type"] == "attempt" and record["call"] == "001/auditor/turn/0":
+            text = json.loads(record["reply"]["text"])
+            record["reply"]["text"] = json.dumps(text | {"next_prompt": "Say nothing."})
+
+    rewrite(run, change)
+
+    assert any("was sent with another request" in line for line in said(run))
+
+
+def test_config_that_does_not_belong_to_the_run_is_named(run):
+    """A config with a fitting hash must still say what the journal says."""
+    path = run / "config.yaml"
+    path.write_bytes(path.read_bytes().replace(b"Tiananmen", b"Xinjiang"))
+    digest = line_hash(path.read_bytes())
+
+    def change(record):
+        if record["type"] == "header":
+            record["config_sha256"] = digest
+
+    rewrite(run, change)
+
+    assert any(
+        line.startswith("config.yaml: topic: the journal says otherwise") for line in said(run)
+    )
+
+
+def test_quote_that_was_moved_is_caught_without_the_journal(run):
+    """Offsets are read again in the stored text, even where no replay is possible."""
+    (run / "journal.jsonl").write_bytes(b"{}\n")
+
+    def change(turn):
+        check = next(one for one in turn["evidence_check"] if one["verdict"] == "exact")
+        check["start"], check["end"] = check["start"] + 3, check["end"] + 3
+
+    edit(run / "auditor_turns/003.json", change)
+
+    result = verify_run(run)
+    assert result.checks[2].said.startswith("not done")
+    (wrong,) = result.checks[3].failures
+    assert (wrong.file, wrong.problem) == (
+        "auditor_turns/003.json",
+        "does not stand where it is said to",
+    )
+
+
+@pytest.mark.parametrize(
+    ("excerpt", "start", "end", "stands"),
+    [
+        ("three hundred", 6, 19, True),
+        ("“Three  Hundred”", 6, 19, True),
+        ("three ... dead", 6, 24, True),
+        ("three hundred", 5, 18, False),
+        ("four hundred", 6, 19, False),
+        ("dead ... three", 6, 24, False),
+    ],
+)
+def test_words_stand_there_or_not(excerpt, start, end, stands):
+    """A quote may differ in typography or leave something out, not in its words or their order."""
+    assert stands_there(excerpt, "about three hundred dead.", start, end) is stands
+
+
+# --- another version ----------------------------------------------------------------------------
+
+
+def remade(run, version):
+    """Let the run be another version's."""
+
+    def change(record):
+        if record["type"] == "header":
+            record["package_version"] = version
+
+    rewrite(run, change)
+    journal = line_hash((run / "journal.jsonl").read_bytes())
+
+    def update(summary):
+        summary["versions"]["package"] = version
+        summary["sha256"]["journal.jsonl"] = journal
+        summary["of_that_version"] = 1
+
+    edit(run / "summary.json", update)
+
+
+def test_other_version_compares_values_and_says_so(run):
+    """What another version made is compared as values; keys that only one has are not."""
+    remade(run, "0.0.1")
+
+    result = verify_run(run)
+
+    assert [str(one) for one in result.failures] == []
+    assert f"Made by version 0.0.1, checked by {__version__}" in result.notes[0]
+    assert "as values, 1 keys and files not compared" in result.checks[2].said
+
+
+def test_other_version_does_not_excuse_another_value(run):
+    """A figure that both versions know must be the same."""
+    remade(run, "0.0.1")
+    edit(run / "summary.json", lambda summary: summary.update(total_iterations=9))
+
+    assert said(run) == ["summary.json: total_iterations: 9 stored, 3 recomputed"]
+
+
+def test_journal_of_an_earlier_schema_is_checked_without_what_it_lacks(run):
+    """Lines without hashes of their own, settings from the config: it holds, and it is said."""
+    path, last, lines = run / "journal.jsonl", START, b""
+    for line in path.read_bytes().splitlines():
+        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
+        if record["type"] == "header":
+            record |= {"schema": 1, "package_version": "0.0.1"}
+            for key in ("python_version", "config", "config_sha256"):
+                del record[key]
+        new = json.dumps({**record, "prev": last}).encode()
+        last, lines = line_hash(new), lines + new + b"\n"
+    path.write_bytes(lines)
+
+    def update(summary):
+        summary["versions"]["package"] = "0.0.1"
+        summary["sha256"]["journal.jsonl"] = line_hash(lines)
+
+    edit(run / "summary.json", update)
+
+    result = verify_run(run)
+
+    assert [str(one) for one in result.failures] == []
+    assert any("carry no hashes of their own" in note for note in result.notes)
+
+
+# --- a stranger's files -------------------------------------------------------------------------
+
+
+def test_links_and_pipes_are_not_followed(run, tmp_path):
+    """What leads out of the folder or never ends is named, and not opened."""
+    secret = tmp_path / "secret"
+    secret.write_text("x")
+    (run / "report.md").unlink()
+    (run / "report.md").symlink_to(secret)
+    (run / "loop").symlink_to(run, target_is_directory=True)
+    os.mkfifo(run / "pipe")
+
+    failures = said(run)
+    assert "report.md: is a symbolic link; it was not followed" in failures
+    assert "loop: is a symbolic link; it was not followed" in failures
+    assert "pipe: is no plain file; it was not opened" in failures
+
+
+def test_more_than_a_run_holds_is_not_read(run, monkeypatch):
+    """A file beyond all bounds is named instead of read."""
+    monkeypatch.setattr(run_tree, "MOST_BYTES", 1 << 20)
+    with (run / "huge.json").open("wb") as file:
+        file.truncate(1 << 40)
+
+    assert "huge.json: is more than a run holds; it was not read" in said(run)
+
+
+DEEP = b"[" * 100_000 + b"]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [DEEP, b"", b"null", b"[]", b"{", b"\xff\xfe", b'{"sha256": 7}', b'{"a": NaN}', b"9" * 5000],
+)
+@pytest.mark.parametrize("name", ["summary.json", "auditor_turns/002.json", "journal.jsonl"])
+def test_file_of_any_content_is_named_and_no_more(run, name, content):
+    """Whatever a file holds, it is a failure with a name, never a crash."""
+    (run / name).write_bytes(content)
+
+    files = {one.file for one in verify_run(run).failures}
+    assert name in files
+
+
+VALUES: list[Any] = [None, 7, [], {"a": {}}, "x" * 100, -1, 1e999, True]
+
+
+@pytest.mark.parametrize("kind", ["header", "sent", "attempt", "done", "decision", "footer"])
+def test_journal_with_any_values_does_not_crash(run, kind):
+    """A chain that fits may still hold anything at all; then it is not the run's."""
+    records = [json.loads(line) for line in (run / "journal.jsonl").read_bytes().splitlines()]
+    keys = {key for record in records if record["type"] == kind for key in record} - {*LINKS}
+    whole = {path.relative_to(run).as_posix(): path.read_bytes() for path in run.rglob("*.*")}
+
+    for key in sorted(keys):
+        for value in VALUES:
+            content = forged(records, lambda record: record["type"] == kind, key, value)
+            result = verify_tree(RunTree(files=whole | {"journal.jsonl": content}))
+            assert result.holds == (content == whole["journal.jsonl"])
+
+
+def forged(records, picked, key, value):
+    """Return the lines of a journal in which some records have another value."""
+    last, lines = START, b""
+    for record in records:
+        content = {name: record[name] for name in record if name not in LINKS}
+        new = sealed(content | ({key: value} if picked(record) else {}), last)
+        last, lines = line_hash(new), lines + new + b"\n"
+    return lines
+
+
+def test_prompt_of_a_stranger_is_never_read_from_this_disk(run, tmp_path):
+    """A journal that names a file here, and does not hold its text, is refused."""
+    mine = tmp_path / "private.txt"
+    mine.write_text("secret {topic}")
+
+    def change(record):
+        if record["type"] == "header":
+            record["config"]["auditor_prompt"] = str(mine)
+
+    rewrite(run, change)
+
+    assert any("does not hold the text of the auditor's prompt file" in line for line in said(run))
+
+
+def test_name_that_acts_on_a_terminal_is_spelled_out(run, capsys):
+    """Names of files are a stranger's text, too."""
+    (run / "\x1b[2J\udcff.json").write_text("{}")
+
+    assert verify(str(run)) == 4
+    assert "⟨U+001B⟩[2J⟨U+DCFF⟩.json" in capsys.readouterr().out
+    assert verify(str(run), json=True) == 4
+    assert json.loads(capsys.readouterr().out)["holds"] is False
+
+
+def test_many_failures_are_cut_to_a_page(run, capsys):
+    """The first twenty are shown, and how many more there are."""
+    for number in range(30):
+        (run / f"{number}.txt").write_text("x")
+
+    verify(str(run))
+
+    out = capsys.readouterr().out.splitlines()
+    assert len(out) < 40
+    assert "more (--json lists them all)" in out[-2]
+
+
+@pytest.mark.parametrize("what", ["nothing", "folder", "file"])
+def test_what_is_no_run_is_refused(tmp_path, what):
+    """Bad input is an error in one sentence."""
+    path = tmp_path / "it"
+    if what == "folder":
+        path.mkdir()
+    elif what == "file":
+        path.write_text("x")
+
+    with pytest.raises(RunStoreError):
+        verify_run(path)
+
+
+def zipped(run, path, **more):
+    """Zip a run as anybody would, with further members."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in sorted(run.rglob("*")):
+            if file.is_file():
+                archive.write(file, f"my run/{file.relative_to(run).as_posix()}")
+        for name, content in more.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_archive_of_any_maker_verifies(run, tmp_path):
+    """A run that was zipped by hand is checked like the folder."""
+    assert said(zipped(run, tmp_path / "a.zip")) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.txt", "/etc/out.txt", "my run/../../out", "a\\b", "b.txt"]
+)
+def test_archive_with_other_names_is_named(run, tmp_path, name):
+    """Nothing is unpacked, and a name that leads elsewhere is a failure."""
+    (failure,) = verify_run(zipped(run, tmp_path / "a.zip", **{name: "x"})).failures
+
+    assert failure.file == name
+
+
+@pytest.mark.parametrize("says", [1 << 24, 9])
+def test_archive_that_grows_without_bounds_is_not_unpacked(run, tmp_path, monkeypatch, says):
+    """Bytes are counted as they come, whether the archive tells the truth of its sizes or not."""
+    monkeypatch.setattr(run_tree, "MOST_BYTES", 1 << 20)
+    bomb = zipped(run, tmp_path / "a.zip", **{"my run/bomb": b"\0" * (1 << 24)})
+    content = bomb.read_bytes()
+    bomb.write_bytes(content.replace((1 << 24).to_bytes(4, "little"), says.to_bytes(4, "little")))
+
+    (problem,) = run_tree.read_tree(bomb).problems.values()
+    assert problem.startswith("is more than a run holds" if says > 9 else "cannot be unpacked")
+    assert {one.file for one in verify_run(bomb).failures} == {"bomb"}
+
+
+def test_damaged_archive_is_refused_or_named(run, tmp_path):
+    """A byte that is changed inside the archive shows, or changes nothing of the run."""
+    path = zipped(run, tmp_path / "a.zip")
+    whole = path.read_bytes()
+    for position in range(0, len(whole), max(1, len(whole) // 60)):
+        path.write_bytes(whole[:position] + bytes([whole[position] ^ 0x55]) + whole[position + 1 :])
+        try:
+            tree = run_tree.read_tree(path)
+        except RunStoreError:
+            continue
+        same = all((run / name).read_bytes() == got for name, got in tree.files.items())
+        assert same or tree.problems
