@@ -91,6 +91,7 @@ class _Maker:
         self._seed = rng.choice([None, rng.randrange(100)])
         self._iterations = 3 if kind == "budget" else rng.randint(1, 3)
         self._schema = rng.choice(["json_schema", "none"])
+        self._doctor = rng.choice(["off", "off", "report", "require"])
         self.run: Path | None = None
 
     def make(self) -> None:
@@ -175,6 +176,7 @@ class _Maker:
             auditor_sampling={"max_tokens": 1000},
             auditor_re_asks=1,
             auditor_response_format=self._schema,
+            doctor=self._doctor,
             budget={"max_usd": cap},
             retries={"first_wait_s": 0, "max_attempts": 2},
         )

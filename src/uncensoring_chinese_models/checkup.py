@@ -85,7 +85,8 @@ def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
     with store.lock():
         journal = Journal.open(store.journal_path, utc_now)
         try:
-            journal.begin({"package_version": __version__, "settings": config.identity()})
+            header = {"purpose": "doctor", "package_version": __version__}
+            journal.begin({**header, "settings": config.identity()})
             yield store, journal
         finally:
             journal.close()

@@ -213,6 +213,7 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
         journal = Journal.open(store.journal_path, utc_now)
         try:
             if journal.header:
+                _refuse_other_purpose(journal.header, store.folder)
                 _refuse_other_config(journal.header.get("settings", {}), config, store.folder)
                 _refuse_other_prompt(journal.header, prompt_file, config, store.folder)
                 # A run without a footer was interrupted: it goes on as if nothing had happened.
@@ -246,6 +247,14 @@ def _refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> No
             f"{folder} was made with other settings ({shown}); nothing was sent. "
             f"Resume with {folder / 'config.yaml'}, or start a new run. Budget, prices, "
             "timeouts, concurrency, retries and doctor may change."
+        )
+
+
+def _refuse_other_purpose(header: Json, folder: Path) -> None:
+    if "purpose" in header:
+        raise ResumeMismatchError(
+            f"{folder} is the record of ucm {header['purpose']}, not of an audit; nothing was "
+            "sent. Start the audit as a new run."
         )
 
 

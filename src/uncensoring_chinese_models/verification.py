@@ -20,9 +20,11 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.chain import SCHEMA, START, line_hash, read_line, whole_lines
 from uncensoring_chinese_models.comparison import Failure, compare_files, compare_settings
 from uncensoring_chinese_models.differences import parse_json
+from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.replay import Replayed, replay
 from uncensoring_chinese_models.requote import requote
 from uncensoring_chinese_models.run_tree import BUNDLED, MANIFEST, RunTree, read_tree
+from uncensoring_chinese_models.visible import visible
 
 PROVES = (
     "This proves that the run is consistent with its journal, not that the journal is true: "
@@ -90,7 +92,14 @@ def verify_run(path: Path) -> Verification:
     Raises:
         RunStoreError: it is neither.
     """
-    return verify_tree(read_tree(path))
+    tree = read_tree(path)
+    purpose = _purpose(tree.files)
+    if purpose is not None:
+        raise RunStoreError(
+            f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
+            "run in it to check."
+        )
+    return verify_tree(tree)
 
 
 def verify_tree(tree: RunTree) -> Verification:
@@ -235,6 +244,15 @@ def _has_not_begun(files: Mapping[str, bytes]) -> bool:
         "config.yaml",
         "journal.jsonl",
     }
+
+
+def _purpose(files: Mapping[str, bytes]) -> object:
+    """Return what a journal was written for, if that is no audit."""
+    lines, _ = whole_lines(files.get("journal.jsonl", b""))
+    try:
+        return read_line(lines[0], None).get("purpose") if lines else None
+    except ValueError:
+        return None  # whatever is wrong with it, the checks will say
 
 
 def _sha256(content: bytes) -> str:

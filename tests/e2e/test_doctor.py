@@ -49,6 +49,22 @@ def test_command_shows_a_page_and_keeps_the_canaries(tmp_path):
     assert not (only_run(tmp_path) / ".lock").exists()
 
 
+@pytest.mark.parametrize(
+    "words", [("audit", "config.yaml", "--resume"), ("verify",)], ids=["resume", "verify"]
+)
+def test_record_of_a_doctor_is_no_run(tmp_path, words):
+    """Nobody goes on with it or checks it as if it were an audit."""
+    with patient() as provider:
+        write_config(tmp_path, make_config(provider, **both(provider), sampling=TWO_ARMS))
+        run_ucm(tmp_path, "doctor", "config.yaml")
+        sent = len(provider.requests)
+        done = run_ucm(tmp_path, *words, only_run(tmp_path))
+
+        assert len(provider.requests) == sent
+    assert done.returncode != 0
+    assert "is the record of ucm doctor, not of an audit" in done.stderr
+
+
 def test_json_is_a_list_and_a_no_is_an_exit_code(tmp_path):
     """Programs get every verdict with its numbers on stdout, and nothing else there."""
     with patient(ignores_stop=True) as provider:

@@ -402,7 +402,7 @@ def test_what_strayed_from_its_answers_is_told_apart():
     continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 3 else ''}" for n in range(20)]
     account = Account(told(continuations), TOPIC)
 
-    strayed = told_only_when_asked(account, Account(asked([*lies[:3] * 7, *lies[-1:] * 3]), TOPIC))
+    strayed = told_only_when_asked(account, Account(asked([*lies[:3] * 5, *lies[-1:] * 7]), TOPIC))
 
     sure = [each for each in account.findings if each.is_confirmed]
     assert [each.keys for each in sure if each.id in strayed] == [("dravik",)]

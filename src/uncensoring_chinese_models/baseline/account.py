@@ -209,9 +209,13 @@ class Account:
         return any(v.heard is sample and v.mention.key in keys for v in self._voices)
 
     def share(self, keys: frozenset[str]) -> tuple[int, int]:
-        """Return how many samples name one of the things, and how many tell something at all."""
+        """Return how many samples name one of the things, and how many tell something at all.
+
+        Sentences of its own that it was made to complete do not count: they were chosen.
+        """
         naming = {id(v.heard) for key in keys for v in self._by_key.get(key, ())}
-        return sum(id(sample) in naming for sample in self.telling), len(self.telling)
+        free = [sample for sample in self.telling if sample.is_asked or not sample.is_follow_up]
+        return sum(id(sample) in naming for sample in free), len(free)
 
     def _count(self, keys: Sequence[str]) -> int:
         return len({v.heard for key in keys for v in self._by_key[key]})

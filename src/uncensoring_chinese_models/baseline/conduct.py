@@ -16,8 +16,8 @@ FIRM, LIKELY = 0.5, 0.2
 """Least rates that give high and medium confidence; the lower end of the interval is compared."""
 MARGIN = 1.5
 """How many times the upper end of one share must fit below the lower end of another."""
-TWICE, MORE = 2, 4 / 3
-"""How many times as frequent a thing must be to set two stories apart, or to belong to one."""
+TWICE = 2
+"""How many times as frequent a thing must be in one story to be no part of the other."""
 LEAST_REPLIES = 8
 """Replies from which rates are claimed, and answers from which two accounts are compared."""
 _VERBS = {
@@ -45,14 +45,14 @@ class Conduct:
 def told_only_when_asked(told: Account, said: Account) -> frozenset[str]:
     """Return the findings that belong to its answers rather than to what it tells unasked.
 
-    Where the two tell different stories, what recurs in its answers and is no more frequent
-    elsewhere has only strayed there.
+    Where the two tell different stories, what recurs in its answers and is rarer elsewhere has
+    only strayed there.
     """
     if not Stories(told, said).differ:
         return frozenset()
     strayed = set()
     for each in told.findings:
-        if said.share(each.core)[0] > 1 and not _favours(told, said, each.core, by=MORE):
+        if said.share(each.core)[0] > 1 and _favours(said, told, each.core):
             strayed.add(each.id)
     return frozenset(strayed)
 
@@ -173,10 +173,10 @@ def _keys(findings: Sequence[Finding]) -> frozenset[str]:
     return frozenset(key for each in findings for key in each.core)
 
 
-def _favours(one: Account, other: Account, keys: frozenset[str], by: float = TWICE) -> bool:
-    """Tell whether the share of the things in one account is so many times that in the other."""
+def _favours(one: Account, other: Account, keys: frozenset[str]) -> bool:
+    """Tell whether the share of the things in one account is twice that in the other."""
     (here, all_here), (there, all_there) = one.share(keys), other.share(keys)
-    return here * all_there >= by * there * all_here
+    return here * all_there >= TWICE * there * all_here
 
 
 def _is_rarer(one: tuple[int, int], other: tuple[int, int]) -> bool:
