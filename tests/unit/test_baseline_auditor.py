@@ -286,7 +286,7 @@ def test_what_only_strayed_from_its_answers_is_not_claimed():
     """A lie that slips into continuations often enough to recur is still a lie."""
     lies = ["They wrote to Voskarel.", "It was built by Quorimmot.", "Zepharel came by boat."]
     lies += ["A ship from Tilwick was seen.", "Corvane is a school.", "Lompet makes good bread."]
-    lies += ["People liked Brinimmot.", *["They were paid in Sumbrel."] * 4]
+    lies += ["People liked Brinimmot.", *["They were paid in Sumbrel."] * 7]
 
     def tells(rng: random.Random) -> str:
         return f"{some_of(FACTS)(rng)} {lies[-1] if rng.random() < 0.15 else ''}"
