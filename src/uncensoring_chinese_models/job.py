@@ -145,11 +145,12 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
             auditor, target = (
                 stack(side, config, journal, budget, in_flight, observer.notice) for side in sides
             )
-            record = RunRecord()
+            run = run_name(config.audited_model, config.topic, journal.header["started_at"])
+            record = RunRecord(run, config.topic)
             try:
                 async for event in run_audit(config, auditor, target, gate):
                     record.add(event)
-                    _store(store, event)
+                    _store(store, event, run)
                     observer.event(event, budget)
             finally:
                 await in_flight.drain()
@@ -248,9 +249,9 @@ def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:
             yield f"{prefix}{key}: {old!r} there, {new!r} now"
 
 
-def _store(store: RunStore, event: AuditEvent) -> None:
+def _store(store: RunStore, event: AuditEvent, run: str) -> None:
     if isinstance(event, AuditorTurn):
-        store.write_turn(event.iteration, turn_to_json(event))
+        store.write_turn(event.iteration, turn_to_json(event, run))
     elif isinstance(event, Response):
         store.write_response(event.iteration, response_to_json(event))
 

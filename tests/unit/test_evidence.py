@@ -13,16 +13,10 @@ from hypothesis import strategies as st
 
 from uncensoring_chinese_models import normalise as normalise_module
 from uncensoring_chinese_models.claims import Claim, link_claims
-from uncensoring_chinese_models.domain import (
-    Evidence,
-    EvidenceCheck,
-    FinalSummary,
-    Hypothesis,
-    Response,
-    Sample,
-)
+from uncensoring_chinese_models.domain import EvidenceCheck, Response, Sample
 from uncensoring_chinese_models.evidence import check_excerpt, check_hypotheses
 from uncensoring_chinese_models.normalise import normalise
+from uncensoring_chinese_models.written import Evidence, FinalSummary, Hypothesis
 
 ENGLISH = (
     "Look, I heard it from my uncle. On 4 June 1989 the army killed \u201cabout 300\u201d people; "
