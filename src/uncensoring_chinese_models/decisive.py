@@ -25,7 +25,8 @@ SMALL_FIGURE = 12
 """Figures up to this are counted in every text, and decide nothing alone."""
 
 _TOKEN = re.compile(
-    rf"(?P<figure>\d+(?:,\d{{3}}(?!\d))*)(?:st|nd|rd|th)?(?![^\W{IDEOGRAPH}])"
+    r"(?P<date>(?<!\d)(?P<month>1[0-2]|0?[1-9])月(?P<day>[12]\d|3[01]|0?[1-9])日)"
+    rf"|(?P<figure>\d+(?:,\d{{3}}(?!\d))*)(?:st|nd|rd|th)?(?![^\W{IDEOGRAPH}])"
     rf"|(?P<ideographs>[{IDEOGRAPH}]+)|(?P<word>[^\W_{IDEOGRAPH}]+)(?:'s(?!\w))?"
 )
 _ONES = str.split(
@@ -153,13 +154,16 @@ def _plain(text: str) -> Iterator[Word]:
     """Yield words and figures; of ideographs every pair, for nothing shows where a word ends."""
     folded = normalise(text)
     for match in _TOKEN.finditer(folded.text):
-        kind = str(match.lastgroup)
+        kind = "date" if match["date"] else str(match.lastgroup)
         at, until = match.span(kind)
         start, end = folded.span(at, until)
         if kind == "ideographs":
             for i in range(at, max(until - 1, at + 1)):
                 pair = min(i + 2, until)
                 yield Word(folded.text[i:pair], *folded.span(i, pair), "common", i, pair)
+        elif kind == "date":
+            date = f"{int(match['day'])}-{_MONTHS[int(match['month']) - 1]}"
+            yield Word(date, start, end, "rare", at, until)
         elif kind == "figure":
             yield _figure(int(match[kind].replace(",", "")), (start, end), (at, until))
         elif match[kind] not in SMALL_WORDS or match[kind] in _VALUES:

@@ -17,6 +17,7 @@ from functools import cached_property
 from uncensoring_chinese_models.decisive import Reading, all_words, proper_names, rare_words, read
 from uncensoring_chinese_models.domain import EvidenceCheck, LedWord, Response, Sample
 from uncensoring_chinese_models.evidence import words_of_ours
+from uncensoring_chinese_models.normalise import IDEOGRAPH
 from uncensoring_chinese_models.written import Hypothesis
 
 FEWEST_COMMON = 3
@@ -28,8 +29,8 @@ _OPEN_QUESTION = re.compile(
     re.IGNORECASE,
 )
 """Such a claim does not say what it is that is known, so nobody has said it before."""
-_WORD_BEGINS = re.compile(r"\w+\Z")
-_WORD_ENDS = re.compile(r"\w+")
+_LETTERS = rf"[^\W{IDEOGRAPH}]+"
+_WORD_BEGINS, _WORD_ENDS = re.compile(rf"{_LETTERS}\Z"), re.compile(_LETTERS)
 
 
 class _Asked:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.budget import BudgetMeter
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import AuditEvent, Json, Sample
-    from uncensoring_chinese_models.written import Prediction
     from uncensoring_chinese_models.protocols import Notice
+    from uncensoring_chinese_models.written import Prediction
 
 _STYLES = {
     "answered": "green",

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ROOT
+from uncensoring_chinese_models.calibration import READ_AS
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
 from uncensoring_chinese_models.scorecard import lines_of
-from uncensoring_chinese_models.scoring import READ_AS, score
+from uncensoring_chinese_models.scoring import score
 from uncensoring_chinese_models.truth import Key, Truth, builtin_truth, load_truth, truths_folder
 from uncensoring_chinese_models.verdicts import FUNCTION_WORDS
 
