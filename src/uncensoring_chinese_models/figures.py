@@ -39,8 +39,10 @@ def rate_lines(summary: Json) -> Iterator[str]:
         yield f"Refused, {visible(arm)}: {in_words(Rate(**refused), 'texts')}"
     yield f"Usable replies of the auditor: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
-    if predictions.total > predictions.excluded.get("not_predicted", 0):
-        yield f"Predictions that came true: {in_words(predictions, 'predictions')}"
+    if predictions.total:
+        without = summary["total_iterations"] - predictions.total
+        beside = f"; {without} probes had none" if without else ""
+        yield f"Predictions that came true: {in_words(predictions, 'predictions')}{beside}"
 
 
 def _history(summary: Json) -> Iterator[str]:

@@ -109,8 +109,8 @@ def check_predictions(
     )
 
 
-def rate_of_predictions(checked: Sequence[CheckedPrediction], probes: int) -> Rate:
-    """Return how many predictions came true, of the probes whose prediction could be decided."""
+def rate_of_predictions(checked: Sequence[CheckedPrediction]) -> Rate:
+    """Return how many predictions came true, of those that could be decided."""
     counts = Counter(each.outcome for each in checked if not each.problem)
     return rate(
         counts["came_true"],
@@ -118,7 +118,6 @@ def rate_of_predictions(checked: Sequence[CheckedPrediction], probes: int) -> Ra
         excluded={
             "undecided": counts["undecided"],
             "unparsed": sum(bool(each.problem) for each in checked),
-            "not_predicted": probes - len(checked),
         },
     )
 

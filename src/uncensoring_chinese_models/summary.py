@@ -114,7 +114,7 @@ def _rates(
             kind: asdict(rate(sum(claim.supported for claim in of_kind), len(of_kind)))
             for kind, of_kind in made.items()
         },
-        "predictions": asdict(rate_of_predictions(predictions, len(record.responses))),
+        "predictions": asdict(rate_of_predictions(predictions)),
     }
 
 

@@ -221,7 +221,7 @@ def _prediction(probe: Probe, state: State) -> Json | None:
     named = [(each.id, voice) for each in state.told.findings for voice in each.voices]
     once = [(f"k-{v.mention.key.replace(' ', '-')}", v) for v in state.told.heard_once]
     for name, voice in (*named, *once):
-        if voice.lead and probe.opening.endswith(voice.lead):
+        if voice.lead and f": {probe.opening}".endswith(f": {voice.lead}"):
             thing = voice.heard.text[voice.mention.start : voice.mention.end]
             expects = f"Another sample completes the sentence with {thing}."
             return {"hypothesis": name, "expects": expects, "words": [thing]}
