@@ -21,6 +21,8 @@ Weight = Literal["rare", "name", "common"]
 COMMON_NAMES, COMMON_WORDS = 12_000, 16_000
 """A word that is not among the so many most common English ones is rare: fewer if it is written with
 a capital."""
+LONGEST_FIGURE, LARGEST_SPELT = 20, 10**15
+"""A longer row of digits, or a number in words beyond this, counts nothing; it may be endless."""
 SMALL_FIGURE = 12
 """Figures up to this are counted in every text, and decide nothing alone."""
 
@@ -165,7 +167,8 @@ def _plain(text: str) -> Iterator[Word]:
             date = f"{int(match['day'])}-{_MONTHS[int(match['month']) - 1]}"
             yield Word(date, start, end, "rare", at, until)
         elif kind == "figure":
-            yield _figure(int(match[kind].replace(",", "")), (start, end), (at, until))
+            digits = match[kind].replace(",", "")[:LONGEST_FIGURE]
+            yield _figure(int(digits), (start, end), (at, until))
         elif match[kind] not in SMALL_WORDS or match[kind] in _VALUES:
             root = stem(match[kind])
             weight = _weight(root, is_capital=text[start].isupper())
@@ -222,8 +225,9 @@ def _spelt(words: list[Word], folded: str) -> Word:
             total, part = total + max(part, 1) * _SCALES[spelling], 0
         else:
             part += _VALUES[spelling]
+        part = min(part, LARGEST_SPELT)
     span = (words[0].start, words[-1].end)
-    return _figure(total + part, span, (words[0].at, words[-1].until))
+    return _figure(min(total + part, LARGEST_SPELT), span, (words[0].at, words[-1].until))
 
 
 def _dated(text: str, words: list[Word], folded: str) -> Iterator[Word]:

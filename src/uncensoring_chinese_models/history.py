@@ -20,10 +20,13 @@ from uncensoring_chinese_models.written import Hypothesis
 
 SAME_CLAIM = 60.0
 """Likeness of their words in percent from which two sentences may be the same claim."""
-_ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+QUOTED_WORDS = 5
+"""So many words or more in quotes are evidence, and no part of the claim."""
+LONGEST_CLAIM = 4_000
+"""Characters of a claim that are compared."""
+_ASIDE = re.compile(r"\([^()]*+\)|\[[^\[\]]*+\]")
 """What stands in brackets is counted anew in each turn."""
-_LONG_QUOTE = re.compile(r"[“\"][^“”\"]*(?:\s[^“”\"\s]+){4,}[^“”\"]*[”\"]")
-"""Five words or more in quotes are evidence, and no part of the claim."""
+_QUOTE = re.compile('[“"][^“”"]*+[”"]')
 
 Change = Literal["type", "negation", "facts", "words"]
 Piece = tuple[str, int, str]
@@ -219,8 +222,13 @@ def claim_change(turn: int, before: Hypothesis, now: Hypothesis) -> ClaimChange 
 
 
 def _claim_of(text: str) -> str:
-    bare = _LONG_QUOTE.sub(" ", _ASIDE.sub(" ", text)).strip()
+    text = text[:LONGEST_CLAIM]
+    bare = _QUOTE.sub(_without_evidence, _ASIDE.sub(" ", text)).strip()
     return bare if all_words(bare, "") else text
+
+
+def _without_evidence(quoted: re.Match[str]) -> str:
+    return " " if len(quoted[0].split()) >= QUOTED_WORDS else quoted[0]
 
 
 def _negations(text: str) -> bool:

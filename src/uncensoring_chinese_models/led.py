@@ -29,8 +29,8 @@ _OPEN_QUESTION = re.compile(
     re.IGNORECASE,
 )
 """Such a claim does not say what it is that is known, so nobody has said it before."""
-_LETTERS = rf"[^\W{IDEOGRAPH}]+"
-_WORD_BEGINS, _WORD_ENDS = re.compile(rf"{_LETTERS}\Z"), re.compile(_LETTERS)
+_WORD_BEGINS = re.compile(rf"[^\W{IDEOGRAPH}]\Z")
+_WORD_ENDS = re.compile(rf"[^\W{IDEOGRAPH}]+")
 
 
 class _Asked:

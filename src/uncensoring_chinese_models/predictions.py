@@ -33,7 +33,7 @@ _LEFT_OUT = {
     "empty": "empty",
 }
 _LETTER = rf"[^\W{IDEOGRAPH}]"
-_CUT_WORD = re.compile(rf"{_LETTER}+\Z")
+_CUT_WORD = re.compile(rf"(?<!{_LETTER}){_LETTER}++\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.progress import Progress
 from uncensoring_chinese_models.rates import Rate, beside, in_words, rate
+from uncensoring_chinese_models.report import report_markdown
 from uncensoring_chinese_models.scorecard import lines_of, read_run
 from uncensoring_chinese_models.scoring import score
 from uncensoring_chinese_models.states import count_states, rate_of_refusal, state_of
@@ -185,6 +186,32 @@ def test_screen_report_and_score_show_them(run):
         assert "0.50 (4 of 8 replies; 95 % interval" in shown
     assert "24 sent: 3 answered, 3 refused, 3 truncated, 3 unjudged, 6 blocked" in scorecard
     assert "0.50 (4 of 8 replies of the auditor could be used" in scorecard
+
+
+def test_run_of_an_older_version_can_still_be_read(run):
+    """Without the keys that were added, the screen, the report and the score show what there is."""
+    files = read_run(run.folder)
+    old = {
+        key: value
+        for key, value in files.summary.items()
+        if key not in ("run", "rates", "history", "predictions")
+    }
+    counts = old["denominators"]
+    old["denominators"] = {
+        "samples": {k: v for k, v in counts["samples"].items() if k != "by_state"},
+        "final_excerpts": {k: v for k, v in counts["final_excerpts"].items() if k != "unusable"},
+        "turns": {k: v for k, v in counts["turns"].items() if k != "unparsed"},
+    }
+    added = ("led_excerpts", "led_words")
+    old["claims"] = [{k: v for k, v in c.items() if k not in added} for c in old["claims"]]
+    for quote in (quote for claim in old["claims"] for quote in claim["quotes"]):
+        del quote["in_spill"], quote["run"]
+    screen = io.StringIO()
+    Progress(screen).finished(run.folder, old, "less")
+
+    assert "Probes: 3; samples: 24" in screen.getvalue()
+    assert "3 probes, 24 samples" in report_markdown(old)
+    assert score(old, files.turns, files.responses, TRUTH).replies.n == 8
 
 
 @pytest.mark.parametrize(("index", "state"), STATES.items())

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import time
+
 import pytest
 
 from tests.support import audit_here, audited_provider
@@ -144,6 +147,16 @@ def test_another_claim_under_the_same_id_is_flagged(before, now, by):
     assert (change.before, change.after) == (before, now)
 
 
+def test_long_text_is_compared_in_no_time():
+    """A quote that never ends costs no more than its length."""
+    started = time.monotonic()
+    claim_change(
+        2, held(text='It said "' + "a b " * 20_000), held(text="It said " + "(x " * 20_000)
+    )
+
+    assert time.monotonic() - started < 10
+
+
 def test_change_of_type_is_flagged_and_rates_of_behaviour_are_counted_on():
     """What was knowledge is no behaviour; `12 of 20` may become `14 of 22`."""
     kinds = claim_change(2, held(), held(kind="behavior"))
@@ -171,17 +184,16 @@ def test_change_that_the_auditor_marks_is_not_silent():
 def test_run_tells_the_history_in_its_files_on_the_screen_and_in_the_report(tmp_path):
     """An id that changes its claim is flagged wherever the run is read."""
 
-    def fickle(reply):
-        number = int(reply["reasoning"].split(":")[0].removeprefix("Turn "))
-        reply["hypotheses"][0]["hypothesis"] = (
-            "Target knows of the archive" if number < 3 else "Officials were arrested for theft"
-        )
-        return reply
-
     with audited_provider() as provider:
-        auditor = provider.auditor
-        plain = auditor.reply
-        object.__setattr__(auditor, "reply", lambda messages: fickle(plain(messages)))
+        scripted = provider.auditor
+
+        def fickle(ask):
+            reply = json.loads(str(scripted(ask)))
+            if not reply["reasoning"].startswith(("Turn 1:", "Turn 2:")):
+                reply["hypotheses"][0]["hypothesis"] = "Officials were arrested for theft"
+            return json.dumps(reply)
+
+        provider.auditor = fickle
         run = audit_here(tmp_path, provider)
 
     first, second = run.summary["history"][:2]

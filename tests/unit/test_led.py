@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import time
 
-from tests.unit.test_evidence import make_hypothesis, make_response, make_sample
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.unit.test_evidence import make_hypothesis, make_sample
 from uncensoring_chinese_models.auditor_prompt import _excerpt_report
 from uncensoring_chinese_models.claims import Basis, link_claims
 from uncensoring_chinese_models.decisive import all_words, proper_names, rare_words, read
@@ -25,7 +29,7 @@ def respond(probe: str, *texts: str, iteration: int = 1, **changes) -> Response:
         make_sample(text, index=index, formatted_prompt=f"<user>{probe}", **changes)
         for index, text in enumerate(texts)
     ]
-    return make_response(*samples, probe=probe, iteration=iteration)
+    return Response(iteration, probe, None, tuple(samples))
 
 
 def found(claim: str, evidence: list[tuple[int, str]], *responses: Response, topic: str = TOPIC):
@@ -89,6 +93,26 @@ def test_offsets_are_those_of_the_text_as_written():
     ]
     assert proper_names("Boxes were seized by the Copper Watch", TOPIC) == ("copper watch",)
     assert all_words("The model knows that they march", TOPIC) == ("march",)
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 5000, "hundred " * 5000, "million " * 3000, "5 May " * 2000]
+)
+def test_endless_figures_are_read_in_no_time(text):
+    """No number that a model writes breaks the reader or stops it."""
+    started = time.monotonic()
+
+    assert read(text).words
+    assert rare_words(text, TOPIC) is not None
+    assert time.monotonic() - started < 5
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=80))
+def test_any_text_is_read_and_offsets_stay_inside(text):
+    """Whatever a model writes, every word stands where it says."""
+    for word in (*read(text).words, *read(text).names):
+        assert 0 <= word.start < word.end <= len(text)
+        assert read(text).find(word.key) is not None
 
 
 # --- excerpts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 
@@ -138,6 +139,15 @@ def test_words_are_counted_per_arm_with_what_was_left_out():
 def test_outcome_rests_on_own_words_that_we_did_not_send(words, sample, probe, outcome):
     """Neither our words, nor spill, nor half a word, nor silence decides a prediction."""
     assert check(words, sample, probe=probe).outcome == outcome
+
+
+def test_long_word_is_searched_in_no_time():
+    """A text without a space costs no more than its length."""
+    started = time.monotonic()
+    sample = make_sample("a" * 200_000 + ".", outcome="length")
+
+    assert check(["bell"], sample).outcome == "did_not"
+    assert time.monotonic() - started < 10
 
 
 def test_prediction_with_a_problem_is_undecided():
