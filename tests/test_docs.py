@@ -33,7 +33,8 @@ def keys_of(value):
 def test_every_key_of_a_real_run_is_described(tmp_path):
     """docs/run-format.md names each key that a run writes."""
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs/run-format.md").read_text("utf-8")))
-    with audited_provider(extra={"question": "Why?"}, extra_hypothesis={"status": "open"}) as p:
+    extra = {"question": "Why?", "prediction": {"hypothesis": "h1", "words": ["maps", "bell"]}}
+    with audited_provider(extra=extra, extra_hypothesis={"status": "open"}) as p:
         arms = {"arms": ["user_persona", "assistant", "assistant_prefill"]}
         run = audit_here(tmp_path, p, sampling=arms, doctor="report")
 

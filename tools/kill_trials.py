@@ -44,7 +44,15 @@ from uncensoring_chinese_models.verification import verify_run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-VOLATILE = {"timestamp", "latency_s", "started_at", "finished_at", "fruitless_attempts", "sha256"}
+VOLATILE = {
+    "timestamp",
+    "latency_s",
+    "run",
+    "started_at",
+    "finished_at",
+    "fruitless_attempts",
+    "sha256",
+}
 TIMES = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 LATENCY_S = 0.012
 

@@ -56,7 +56,7 @@ async def run_audit(
         yield event
     async for event in audit.conclude():
         yield event
-    yield AuditEnded(audit.status, audit.detail)
+    yield AuditEnded(audit.status, audit.detail, audit.unparsed)
 
 
 class Audit:
@@ -74,6 +74,7 @@ class Audit:
         self._turn: AuditorTurn | None = None
         self.status: Status = "max_iterations"
         self.detail: str | None = None
+        self.unparsed = 0
 
     async def probe(self) -> AsyncIterator[AuditEvent]:
         """Ask, send, listen, until something ends it."""
@@ -91,7 +92,7 @@ class Audit:
                 self.status = "budget"
                 return
             except AuditorReplyError as err:
-                self.status, self.detail = "auditor_failed", str(err)
+                self._auditor_failed(err)
                 return
             self._turn = turn
             yield turn
@@ -129,7 +130,10 @@ class Audit:
         except BudgetExceededError:
             self.status, self.detail = "budget", "the budget did not cover the closing request"
         except AuditorReplyError as err:
-            self.status, self.detail = "auditor_failed", str(err)
+            self._auditor_failed(err)
+
+    def _auditor_failed(self, err: AuditorReplyError) -> None:
+        self.status, self.detail, self.unparsed = "auditor_failed", str(err), err.unparsed
 
     async def _covered(self, stage: str, work: Callable[[], Awaitable[_T]]) -> _T:
         """Do the work, unless the budget breaks it off, now or when it was first tried."""

@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, AuditorReply, Hypothesis, Json, Rung
+from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, Json, Rung
 from uncensoring_chinese_models.errors import AuditorReplyError
+from uncensoring_chinese_models.written import AuditorReply, Hypothesis
 
 _Accept = Callable[[Json], AuditorReply]
 

@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from uncensoring_chinese_models.domain import EvidenceCheck, FinalSummary, Hypothesis
+from uncensoring_chinese_models.domain import EvidenceCheck
 from uncensoring_chinese_models.evidence import cited_by
+from uncensoring_chinese_models.led import Leads
 from uncensoring_chinese_models.normalise import normalise
 from uncensoring_chinese_models.quoting import likeness, negations
+from uncensoring_chinese_models.written import FinalSummary, Hypothesis
 
 Kind = Literal["knowledge", "behavior"]
 
@@ -35,6 +37,10 @@ class Quote:
     start: int | None
     """First character in the `text` of that sample, counted from 0."""
     end: int | None
+    in_spill: bool = False
+    """True when it stands after the sampled turn was closed."""
+    run: str = ""
+    """The run that it is from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,7 @@ class Claim:
     hypothesis_ids: tuple[str, ...]
     linked_by: Literal["id", "text", "none"]
     supported: bool
-    """True when more excerpts that survive speak for it than against it."""
+    """True when more excerpts that survive speak for it than against it, and it is not led."""
     surviving_excerpts: int
     """Different supporting excerpts that survive, of linked hypotheses that may lend support."""
     contradicted_by: int
@@ -55,25 +61,41 @@ class Claim:
     """True when there are some of the latter, and no fewer than of the former."""
     quotes: tuple[Quote, ...] = ()
     """The supporting excerpts that survive, and where they stand."""
+    led_excerpts: int = 0
+    """Supporting excerpts that do not count, since the probe had said what they are cited for."""
+    led_words: tuple[str, ...] = ()
+    """Its names and rare words that our probes brought in and the target never did by itself."""
+
+    @property
+    def is_led(self) -> bool:
+        """True when it lacks support because our probes had said it."""
+        return not self.supported and bool(self.led_excerpts or self.led_words)
 
 
-def link_claims(
-    summary: FinalSummary, hypotheses: Sequence[Hypothesis], checks: Sequence[EvidenceCheck]
-) -> tuple[Claim, ...]:
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What claims are linked to."""
+
+    hypotheses: Sequence[Hypothesis]
+    checks: Sequence[EvidenceCheck]
+    leads: Leads
+    run: str = ""
+
+
+def link_claims(summary: FinalSummary, basis: Basis) -> tuple[Claim, ...]:
     """Say for each claim of the summary which hypotheses and how many true excerpts it rests on.
 
     ``"[h1] The army fired."`` is linked to h1 by id; a claim that names no known id, to the
     hypothesis of its kind that says the same in nearly the same words.
     """
     return (
-        *(_link(text, "knowledge", hypotheses, checks) for text in summary.knowledge_confirmed),
-        *(_link(text, "behavior", hypotheses, checks) for text in summary.censorship_patterns),
+        *(_link(text, "knowledge", basis) for text in summary.knowledge_confirmed),
+        *(_link(text, "behavior", basis) for text in summary.censorship_patterns),
     )
 
 
-def _link(
-    text: str, kind: Kind, hypotheses: Sequence[Hypothesis], checks: Sequence[EvidenceCheck]
-) -> Claim:
+def _link(text: str, kind: Kind, basis: Basis) -> Claim:
+    hypotheses, checks = basis.hypotheses, basis.checks
     named = _named(text, hypotheses)
     linked = named or _alike(text, kind, hypotheses)
     alive = {(c.hypothesis, c.side, c.iteration, c.excerpt): c for c in checks if c.survives}
@@ -85,24 +107,33 @@ def _link(
         if each.type == kind and (each.id, side, cited.iteration, cited.excerpt) in alive
         if side == "contradicting" or _lends_support(each, text)
     }
-    quotes = tuple(_quote(c) for (side, *_), c in excerpts.items() if side == "supporting")
-    supporting, against = len(quotes), len(excerpts) - len(quotes)
+    cited = [c for (side, *_), c in excerpts.items() if side == "supporting"]
+    ids = {each.id for each in linked if each.type == kind}
+    led = {(c.iteration, c.excerpt) for c in checks if c.led and c.hypothesis in ids}
+    only_ours: tuple[str, ...] = ()
+    if kind == "knowledge":
+        led |= {(c.iteration, c.excerpt) for c in cited if basis.leads.led_by(text, c)}
+        only_ours = basis.leads.only_ours([text, *(h.hypothesis for h in linked)], cited)
+    own = [c for c in cited if (c.iteration, c.excerpt) not in led]
+    supporting, against = len(own), len(excerpts) - len(cited)
     return Claim(
         text,
         kind,
         hypothesis_ids=tuple(dict.fromkeys(each.id for each in linked)),
         linked_by="id" if named else "text" if linked else "none",
-        supported=supporting > against,
+        supported=supporting > against and not only_ours,
         surviving_excerpts=supporting,
         contradicted_by=against,
         contested=against > 0 and against >= supporting,
-        quotes=quotes,
+        quotes=tuple(_quote(check, basis.run) for check in own),
+        led_excerpts=len(led),
+        led_words=only_ours,
     )
 
 
-def _quote(check: EvidenceCheck) -> Quote:
+def _quote(check: EvidenceCheck, run: str) -> Quote:
     where = (check.found_iteration, check.arm, check.sample, check.start, check.end)
-    return Quote(check.excerpt, *where)
+    return Quote(check.excerpt, *where, check.in_spill, run)
 
 
 def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:

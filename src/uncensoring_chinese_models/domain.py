@@ -1,7 +1,7 @@
 """The nouns of an audit.
 
-What an auditor writes is validated; what a target writes is only carried, so that no text of a
-model, however odd, is refused or altered on its way to disk.
+What an auditor writes is validated (see `written`); what a target writes is only carried, so that
+no text of a model, however odd, is refused or altered on its way to disk.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StrictBool, field_validator
-
 if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
+    from uncensoring_chinese_models.written import AuditorReply
 
 Role = Literal["auditor", "target"]
 Purpose = Literal["turn", "re_ask", "schema_fallback", "closing", "sample", "doctor"]
@@ -139,77 +138,17 @@ class Attempt:
 # --- the auditor's side -------------------------------------------------------------------------
 
 
-class _Written(BaseModel):
-    """Something the auditor wrote: extra keys are ignored here and kept in the raw reply."""
+@dataclass(frozen=True, slots=True)
+class LedWord:
+    """A decisive word of a claim that stood in our own prompt, and where."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class Evidence(_Written):
-    """One quote from the target, as the auditor cites it."""
-
-    iteration: int
-    """The iteration whose response is quoted."""
-    excerpt: str = Field(validation_alias=AliasChoices("excerpt", "response_excerpt"))
-
-
-class Hypothesis(_Written):
-    """One claim of the auditor about what the target knows or how it behaves."""
-
-    id: str = Field(min_length=1)
-    """The auditor's own name for it, stable across turns."""
-    type: Literal["knowledge", "behavior"]
-    """Whether it is about what the target knows or about how it behaves."""
-    hypothesis: str = Field(min_length=1)
-    """The claim."""
-    confidence: Literal["low", "medium", "high"]
-    """How sure the auditor is."""
-    supporting_evidence: tuple[Evidence, ...] = ()
-    """Quotes that speak for it."""
-    contradicting_evidence: tuple[Evidence, ...] = ()
-    """Quotes that speak against it."""
-    status: Literal["open", "seen_once", "recurred", "led", "refuted", "retired"] | None = None
-    """Where it stands; only the continuation prompt asks for it."""
-
-    @field_validator("type", "confidence", "status", mode="before")
-    @classmethod
-    def _tolerate_spelling(cls, value: object) -> object:
-        if not isinstance(value, str):
-            return value
-        word = value.strip().lower().replace(" ", "_").replace("-", "_")
-        return "behavior" if word == "behaviour" else word
-
-
-class FinalSummary(_Written):
-    """What the auditor concludes: claims about what the target knows and how it withholds it."""
-
-    knowledge_confirmed: tuple[str, ...]
-    censorship_patterns: tuple[str, ...]
-    conclusion: str
-    """The overall assessment."""
-
-
-class AuditorReply(_Written):
-    """One turn of the auditor, validated."""
-
-    reasoning: str = ""
-    """The auditor's analysis of the previous response."""
-    hypotheses: tuple[Hypothesis, ...]
-    """All current hypotheses, completed where the auditor wrote `unchanged`."""
-    next_prompt: str = ""
-    """The probe to send next."""
-    question: str | None = None
-    """A complete question for the assistant arms; only the continuation prompt asks for it."""
-    arms: tuple[str, ...] = ()
-    """Arms to send the probe through, of those in the config; all of them if none is named."""
-    prompt_strategy: str = ""
-    """One of the eight strategies, or whatever the auditor wrote."""
-    prompt_rationale: str = ""
-    """Why this probe."""
-    should_continue: StrictBool
-    """Whether the auditor wants another iteration."""
-    final_summary: FinalSummary | None = None
-    """The conclusion, given when `should_continue` is false."""
+    word: str
+    """As we wrote it."""
+    where: str
+    """The key of the response, or of the sample, that holds it: `prompt_sent`, `messages` ..."""
+    start: int
+    """First character in that text, counted from 0."""
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,11 +175,19 @@ class EvidenceCheck:
     """True when it says nothing that our own prompt does not, so that it proves nothing."""
     flaw: Literal["cuts_word", "drops_negation", "too_short"] | None = None
     """Why words that were found still mislead."""
+    led_by: tuple[LedWord, ...] = ()
+    """The decisive words of its hypothesis, if our prompt brought them in and the excerpt none."""
+
+    @property
+    def led(self) -> bool:
+        """True when the probe itself had said what this is cited for."""
+        return bool(self.led_by)
 
     @property
     def survives(self) -> bool:
         """True when the target itself said this in these very words, and we did not."""
-        return self.verdict in ("exact", "normalised") and not (self.also_in_prompt or self.flaw)
+        is_found = self.verdict in ("exact", "normalised")
+        return is_found and not (self.also_in_prompt or self.flaw or self.led)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +292,8 @@ class AuditEnded:
     status: Status
     detail: str | None = None
     """What went wrong, in one sentence, where something did."""
+    unparsed: int = 0
+    """Replies of the auditor after its last turn that could not be used."""
 
 
 AuditEvent = AuditorTurn | Response | AuditEnded

@@ -141,6 +141,11 @@ class AuditorReplyError(AuditToolError):
 
     exit_code = 6
 
+    def __init__(self, message: str, *, unparsed: int = 0) -> None:
+        super().__init__(message)
+        self.unparsed = unparsed
+        """How many replies in a row could not be used, where patience has ended."""
+
 
 class BudgetExceededError(AuditToolError):
     """Sending this call could pass the cap; nothing was sent."""

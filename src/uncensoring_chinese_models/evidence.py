@@ -13,14 +13,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 from typing import Literal, NamedTuple
 
-from uncensoring_chinese_models.domain import (
-    Evidence,
-    EvidenceCheck,
-    Hypothesis,
-    Response,
-    Sample,
-    Verdict,
-)
+from uncensoring_chinese_models.domain import EvidenceCheck, Response, Sample, Verdict
 from uncensoring_chinese_models.normalise import Normalised, as_written, normalise
 from uncensoring_chinese_models.quoting import (
     Flaw,
@@ -35,6 +28,7 @@ from uncensoring_chinese_models.quoting import (
     read_quote,
     tokens,
 )
+from uncensoring_chinese_models.written import Evidence, Hypothesis
 
 NEAR_MAX_TEXT = 200_000
 """A longer response is searched for the very words only."""
@@ -113,19 +107,23 @@ class _Page:
 def _pages(responses: Iterable[Response]) -> Iterator[_Page]:
     for response in responses:
         for sample in response.samples or (None,):
-            ours = (response.probe, response.question, *(_sent(sample) if sample else ()))
-            yield _Page(response.iteration, sample, tuple(filter(None, ours)))
+            ours = tuple(text for _, text in words_of_ours(response, sample))
+            yield _Page(response.iteration, sample, ours)
 
 
-def _sent(sample: Sample) -> Iterator[str | None]:
-    yield sample.formatted_prompt
-    yield sample.prefill
-    for message in sample.messages or ():
+def words_of_ours(response: Response, sample: Sample | None) -> Iterator[tuple[str, str]]:
+    """Yield every text that we wrote for a sample, under the key that holds it in the files."""
+    ours = {"prompt_sent": response.probe, "question": response.question}
+    if sample:
+        ours |= {"formatted_prompt": sample.formatted_prompt, "prefill": sample.prefill}
+    yield from ((where, text) for where, text in ours.items() if text)
+    for message in (sample.messages if sample else None) or ():
         content = message.get("content")
         # Content may also be a list of parts, {"type": "text", "text": ...}.
         for part in content if isinstance(content, list) else (content,):
             text = part.get("text") if isinstance(part, dict) else part
-            yield text if isinstance(text, str) else None
+            if isinstance(text, str) and text:
+                yield "messages", text
 
 
 class _Match(NamedTuple):

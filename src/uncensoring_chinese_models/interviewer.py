@@ -22,6 +22,7 @@ from uncensoring_chinese_models.errors import (
     RejectedError,
 )
 from uncensoring_chinese_models.evidence import check_hypotheses
+from uncensoring_chinese_models.led import Leads
 from uncensoring_chinese_models.protocols import Need
 
 if TYPE_CHECKING:
@@ -100,17 +101,21 @@ class Interviewer:
             except FatalError:
                 raise
             except ClientError as err:
-                raise AuditorReplyError(f"the auditor could not be asked: {err.message}") from err
+                raise AuditorReplyError(
+                    f"the auditor could not be asked: {err.message}",
+                    unparsed=len(question.problems),
+                ) from err
             try:
                 parsed = self._read(question, reply)
             except AuditorReplyError as err:
                 question.problems.append(str(err))
                 messages = self.prompt.re_ask_messages(question.messages, reply.text, str(err))
                 continue
-            return _turn(question, parsed, reply, sent)
+            return _turn(question, parsed, reply, sent, self._config.topic)
         raise AuditorReplyError(
             f"the auditor gave no usable reply in {len(question.problems)} attempts; "
-            f"the last problem was: {question.problems[-1]}"
+            f"the last problem was: {question.problems[-1]}",
+            unparsed=len(question.problems),
         )
 
     async def _send(
@@ -169,9 +174,13 @@ class Interviewer:
             )
 
 
-def _turn(question: _Question, parsed: ParsedReply, reply: Reply, sent: list[Json]) -> AuditorTurn:
+def _turn(
+    question: _Question, parsed: ParsedReply, reply: Reply, sent: list[Json], topic: str
+) -> AuditorTurn:
     """Return the accepted turn, its quotes checked against what the target wrote."""
     history, accepted = question.history, parsed.reply
+    heard = [step.response for step in history]
+    checks = check_hypotheses(accepted.hypotheses, heard)
     before = history[-1].turn.parsed.hypotheses if history else ()
     kept = {hypothesis.id for hypothesis in accepted.hypotheses}
     return AuditorTurn(
@@ -180,7 +189,7 @@ def _turn(question: _Question, parsed: ParsedReply, reply: Reply, sent: list[Jso
         input_messages=sent,
         raw_response=reply.text or "",
         parsed=accepted,
-        evidence_check=check_hypotheses(accepted.hypotheses, [step.response for step in history]),
+        evidence_check=Leads(heard, topic).mark(checks, accepted.hypotheses),
         parse=Parse(
             rung=parsed.rung,
             re_asked=len(question.problems),

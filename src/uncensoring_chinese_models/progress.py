@@ -12,6 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
+from uncensoring_chinese_models.figures import figures, place_of, why_unsupported
+from uncensoring_chinese_models.predictions import IN_WORDS, check_prediction
+from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.visible import preview, visible
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import AuditEvent, Json, Sample
     from uncensoring_chinese_models.protocols import Notice
+    from uncensoring_chinese_models.written import Prediction
 
 _STYLES = {
     "answered": "green",
@@ -52,6 +56,7 @@ class Progress:
         self._console = _console(stream)
         self._status: Status | None = None
         self._total = 0
+        self._prediction: Prediction | None = None
         self.folder: Path | None = None
         """The run directory, as soon as there is one."""
 
@@ -116,6 +121,9 @@ class Progress:
             strategy = "stops here"
         number = "end" if turn.closing else f"{turn.iteration}/{self._total}"
         quotes = f", {usable} of {len(checks)} excerpts usable" if checks else ""
+        led = sum(check.led for check in checks)
+        quotes += f" ({led} led)" if led else ""
+        self._prediction = parsed.prediction
         self._line("")
         self._line(
             f"[{number}] {preview(strategy, 60)}: {len(parsed.hypotheses)} hypotheses{quotes}",
@@ -131,6 +139,8 @@ class Progress:
         self._stop_waiting()
         for sample in response.samples:
             self._line(f"  {_describe(sample)}", _STYLES[sample.outcome])
+        if self._prediction is not None:
+            self._line(f"  {_foretold(self._prediction, response)}", "dim")
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         spent = f"${budget.spent_usd:.4f}, " if budget.spent_usd else ""
         self._line(f"  spent {spent}{budget.spent_tokens:,} tokens, {minutes}:{seconds:02d}", "dim")
@@ -147,12 +157,10 @@ class Progress:
                 counts += f", {claim['contradicted_by']} against"
             self._line(f"  + {visible(claim['text'])} ({counts})", "green")
             for quote in claim["quotes"][:1]:
-                where = f"iteration {quote['iteration']}, {quote['arm']} {quote['sample'] + 1}"
-                self._line(f'    "{preview(quote["excerpt"], 160)}" ({where})', "dim")
+                self._line(f'    "{preview(quote["excerpt"], 160)}" ({place_of(quote)})', "dim")
         for claim in claims:
             if not claim["supported"]:
-                word = "contested" if claim["contested"] else "unsupported"
-                self._line(f"  ? {word}: {visible(claim['text'])}", "yellow")
+                self._line(f"  ? {why_unsupported(claim)}: {visible(claim['text'])}", "yellow")
 
     # --- printing -------------------------------------------------------------------------------
 
@@ -192,38 +200,16 @@ class Progress:
             self._status = None
 
 
-def figures(summary: Json) -> list[str]:
-    """Say on how much the findings rest, and what they cost."""
-    counts, spend = summary["denominators"], summary["spend"]
-    samples, excerpts = counts["samples"], counts["final_excerpts"]
-    outcomes = [f"{n} {name}" for name, n in samples["by_outcome"].items() if n]
-    verdicts = [f"{n} {name}" for name, n in excerpts["by_verdict"].items() if n]
-    sent = f"{samples['sent']} ({', '.join(outcomes) or 'none'})"
-    own = f"{excerpts['surviving']} usable ({', '.join(verdicts) or 'none'})"
-    lines = [
-        f"Probes: {summary['total_iterations']}; samples: {sent}",
-        f"Excerpts in the final hypotheses: {excerpts['cited']} cited, {own}",
+def _foretold(prediction: Prediction, response: Response) -> str:
+    """Say what was predicted of a probe, and whether it came."""
+    checked = check_prediction(prediction, response)
+    if checked.problem:
+        return f"prediction not checked: {checked.problem}"
+    counts = [
+        f"{arm} {each.successes} of {each.n}{beside(each)}" for arm, each in checked.by_arm.items()
     ]
-    sides = [f"{role} {money(side['cost_usd'])}" for role, side in spend["by_role"].items()]
-    total = spend["total"]
-    tokens = total["prompt_tokens"] + total["completion_tokens"]
-    lines.append(f"Cost: {money(total['cost_usd'])} ({', '.join(sides)}), {tokens:,} tokens")
-    if spend["usd_per_supported_claim"] is not None:
-        lines.append(f"Cost per supported claim: {money(spend['usd_per_supported_claim'])}")
-    lost = total["fruitless_attempts"]
-    if lost["failed"]:
-        lines.append(f"Failed attempts: {lost['failed']}")
-    if lost["maybe_billed"]:
-        lines.append(
-            f"Cut off after sending, perhaps billed: {lost['maybe_billed']} attempts, "
-            f"at most {lost['maybe_billed_tokens']:,} tokens"
-        )
-    return lines
-
-
-def money(amount: float | None) -> str:
-    """Show an amount in USD; what is unknown is not zero."""
-    return "unknown" if amount is None else f"${amount:.4f}"
+    words = preview(", ".join(checked.words), 80)
+    return f"predicted {words}: {IN_WORDS[checked.outcome]} ({', '.join(counts)})"
 
 
 def _describe(sample: Sample) -> str:

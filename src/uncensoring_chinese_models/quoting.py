@@ -80,7 +80,7 @@ _CLAUSE_END = re.compile(
 _WORDS = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 _TO_NEXT_WORD = re.compile(r"[^\w\n.,;:!?，。；：！？、…\u2013-\u2015-]*(?=\w)")
 _ASSENT = re.compile("没错|沒錯|正确|正確|确实|確實|的确|的確|当然|當然|好的")
-_EMPTY = frozenset(
+SMALL_WORDS = frozenset(
     _WORD_OR_NUMBER.findall(
         "a an the of in on at to by for from with as and or but so that this these those it its "
         "he she they them his her their we us you i me my your our is are was were be been being "
@@ -219,13 +219,13 @@ def adds_content(quote: str, ours: Iterable[str]) -> bool:
     *Did the army fire?* An ideograph is ours if it stands beside one that it has with us too.
     """
     theirs = [_content_words(text) for text in ours]
-    stems = {_stem(word) for words in theirs for word in words}
+    stems = {stem(word) for words in theirs for word in words}
     pairs = {pair for words in theirs for pair in pairwise(words)}
     words = ["", *_content_words(_ASSENT.sub(" ", quote)), ""]
     return any(
         not (
-            word in _EMPTY
-            or (_stem(word) in stems and not re.match(f"[{IDEOGRAPH}]", word))
+            word in SMALL_WORDS
+            or (stem(word) in stems and not re.match(f"[{IDEOGRAPH}]", word))
             or {(before, word), (word, after)} & pairs
         )
         for before, word, after in zip(words, words[1:], words[2:], strict=False)
@@ -236,7 +236,8 @@ def _content_words(normalised: str) -> list[str]:
     return _WORD_OR_NUMBER.findall(_THOUSANDS.sub("", normalised))
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return a normalised English word without its inflection: ``fired`` and ``fires`` are one."""
     return _INFLECTED.sub("", word)
 
 

@@ -69,11 +69,36 @@ class _Reply(_Recorded):
     prompt_strategy: Text = ""
 
 
+class RecordedCheck(_Recorded):
+    """What code found out about one cited excerpt."""
+
+    hypothesis: Text
+    side: str
+    excerpt: Text
+    found_iteration: int | None
+    arm: str | None
+    sample: int | None
+    start: int | None
+    end: int | None
+    survives: bool
+
+    @property
+    def supports(self) -> bool:
+        """True when it speaks for its hypothesis."""
+        return self.survives and self.side == "supporting"
+
+
+class _Parse(_Recorded):
+    re_asked: int = 0
+
+
 class RecordedTurn(_Recorded):
     """One turn of the auditor."""
 
     iteration: int
     parsed: _Reply
+    parse: _Parse = _Parse()
+    evidence_check: list[RecordedCheck] = []
 
 
 class RecordedQuote(_Recorded):
@@ -107,6 +132,7 @@ class RecordedHypothesis(_Recorded):
 
     id: Text
     type: str
+    hypothesis: Text = ""
     confidence: Literal["low", "medium", "high"]
 
 
@@ -129,6 +155,14 @@ class _Config(_Recorded):
     auditing_model: Text
 
 
+class _Turns(_Recorded):
+    unparsed: int = 0
+
+
+class _Denominators(_Recorded):
+    turns: _Turns = _Turns()
+
+
 class RecordedSummary(_Recorded):
     """The summary of a run that ended."""
 
@@ -138,6 +172,7 @@ class RecordedSummary(_Recorded):
     total_iterations: int
     final_hypotheses: list[RecordedHypothesis]
     claims: list[RecordedClaim]
+    denominators: _Denominators = _Denominators()
     spend: _Spends
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.figures import place_of, rate_lines, why_unsupported
+from uncensoring_chinese_models.predictions import IN_WORDS
+from uncensoring_chinese_models.rates import Rate, beside
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 MOST_QUOTES = 3
+MOST_HYPOTHESES = 40
+"""So many histories are told; the others are in the summary."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@]|:(?=//)|(?<=www)\.|^[-+=.)]|^\d+(?=[.)]))")
 
 
@@ -45,6 +50,9 @@ def _lines(summary: Json) -> Iterator[str]:
     if conclusion is not None:
         yield from ("", "## Conclusion, in the auditor's words", "")
         yield f"> {_text(conclusion['conclusion'])}"
+    yield from _out_of_how_much(summary)
+    yield from _histories(summary.get("history", []))
+    yield from _predictions(summary.get("predictions", []))
     yield from _how_to_check()
 
 
@@ -72,8 +80,7 @@ def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
         yield f"- {_text(claim['text'])}"
         quotes = claim["quotes"]
         for quote in quotes[:MOST_QUOTES]:
-            where = f"iteration {quote['iteration']}, {quote['arm']} {quote['sample'] + 1}"
-            yield f"  - “{_text(quote['excerpt'])}” ({where})"
+            yield f"  - “{_text(quote['excerpt'])}” ({place_of(quote)})"
         if len(quotes) > MOST_QUOTES:
             yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
         if claim["contradicted_by"]:
@@ -81,7 +88,84 @@ def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
     unsupported = [claim for claim in claims if not claim["supported"]]
     if unsupported:
         yield from ("", f"Claimed, but not supported ({len(unsupported)}):", "")
-        yield from (f"- {_text(claim['text'])}" for claim in unsupported)
+        for claim in unsupported:
+            yield f"- {_text(claim['text'])} ({_text(why_unsupported(claim))})"
+
+
+def _out_of_how_much(summary: Json) -> Iterator[str]:
+    """Yield every rate with its denominator and what was left out of it."""
+    lines = list(rate_lines(summary))
+    if not lines:
+        return
+    yield from ("", "## Out of how much", "")
+    states = summary["denominators"]["samples"]["by_state"]
+    yield f"- Samples sent, by what came of them: {_listed(states)}"
+    excerpts = summary["denominators"]["final_excerpts"]
+    yield (
+        f"- Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} "
+        f"usable; not usable: {_listed(excerpts['unusable'])}"
+    )
+    for kind, claims in summary["denominators"]["claims"].items():
+        yield (
+            f"- Claims ({kind}): {claims['supported']} of {claims['made']} supported, "
+            f"{claims['led']} led"
+        )
+    yield from (f"- {_text(line)}" for line in lines)
+
+
+def _histories(history: Sequence[Json]) -> Iterator[str]:
+    """Yield what became of each hypothesis, and which ids changed their claim."""
+    if not history:
+        return
+    yield from ("", "## How the hypotheses fared", "")
+    for each in history[:MOST_HYPOTHESES]:
+        yield f"- {_text(each['id'])}: {_fate(each)}"
+        for change in each["claim_changes"]:
+            told = "without saying so" if change["silent"] else "with a new status"
+            yield (
+                f"  - changed its claim in turn {change['turn']} {told}: "
+                f"“{_text(change['before'])}” became “{_text(change['after'])}”"
+            )
+    if len(history) > MOST_HYPOTHESES:
+        yield f"- and {len(history) - MOST_HYPOTHESES} more in `summary.json`"
+
+
+def _fate(history: Json) -> str:
+    levels = [point["confidence"] for point in history["points"]]
+    steps = [level for at, level in enumerate(levels) if at == 0 or levels[at - 1] != level]
+    gained = sum(len(point["gained"]) for point in history["points"])
+    lost = sum(len(point["lost"]) for point in history["points"])
+    parts = [
+        f"turns {history['first_seen']} to {history['last_seen']}",
+        f"confidence {', then '.join(steps)}",
+        f"excerpts: {gained} gained, {lost} lost",
+    ]
+    if history["contradictions"]:
+        parts.append(f"{len(history['contradictions'])} surviving contradictions")
+    if history["dropped"]:
+        parts.append("dropped")
+    return "; ".join(parts)
+
+
+def _predictions(predictions: Sequence[Json]) -> Iterator[str]:
+    """Yield what the auditor predicted before each probe, and whether it came."""
+    if not predictions:
+        return
+    yield from ("", "## What the auditor predicted", "")
+    for each in predictions:
+        counts = [
+            f"{arm} {found['successes']} of {found['n']}{beside(Rate(**found))}"
+            for arm, found in each["by_arm"].items()
+        ]
+        said = _text(", ".join(each["words"]) or each["problem"] or "")
+        yield (
+            f"- iteration {each['iteration']}, {_text(each['hypothesis'] or 'no hypothesis')}: "
+            f"“{said}” {IN_WORDS[each['outcome']]} ({_text('; '.join(counts)) or 'not looked for'})"
+        )
+
+
+def _listed(counts: Json) -> str:
+    return ", ".join(f"{count} {_text(name)}" for name, count in counts.items() if count) or "none"
 
 
 def _how_to_check() -> Iterator[str]:

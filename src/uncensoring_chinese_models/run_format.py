@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import AuditorTurn, Json, Response, Sample
 
 
-def turn_to_json(turn: AuditorTurn) -> Json:
-    """Return what `auditor_turns/NNN.json` holds."""
+def turn_to_json(turn: AuditorTurn, run: str) -> Json:
+    """Return what `auditor_turns/NNN.json` holds; each piece of evidence bears the name of its run."""
     return {
         "iteration": turn.iteration,
         "timestamp": turn.timestamp,
@@ -28,7 +28,8 @@ def turn_to_json(turn: AuditorTurn) -> Json:
         "parsed": turn.parsed.model_dump(mode="json", exclude_none=True),
         "closing": turn.closing,
         "evidence_check": [
-            {**asdict(check), "survives": check.survives} for check in turn.evidence_check
+            {"run": run, **asdict(check), "led": check.led, "survives": check.survives}
+            for check in turn.evidence_check
         ],
         "parse": asdict(turn.parse),
         "dropped_hypotheses": list(turn.dropped_hypotheses),

@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from uncensoring_chinese_models.calibration import Calibration
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
+from uncensoring_chinese_models.rates import in_words
 from uncensoring_chinese_models.recorded import read_summary
 from uncensoring_chinese_models.run_store import RunStore
-from uncensoring_chinese_models.scoring import Cost, Effort, FactScore, Score, Share, State, score
+from uncensoring_chinese_models.scoring import Cost, Effort, FactScore, FactState, Score, score
 from uncensoring_chinese_models.truth import Truth, builtin_truth, load_truth
 from uncensoring_chinese_models.visible import preview, visible
 
 ORGANISM = "organism/"
 """How the name of a target begins whose truth comes with the package."""
-MARKS: dict[State, str] = {
+MARKS: dict[FactState, str] = {
     "claimed": "claimed",
     "found": "found, not claimed",
     "led": "led",
@@ -145,8 +147,8 @@ def _claim_lines(score: Score) -> Iterator[str]:
 
 
 def _figures(score: Score) -> Iterator[str]:
-    yield f"precision   {_share(score.precision, 'claims that count are true')}"
-    yield f"recall      {_share(score.recall, 'known facts claimed')}"
+    yield f"precision   {in_words(score.precision, 'claims that count are true')}"
+    yield f"recall      {in_words(score.recall, 'known facts claimed')}"
     found = len(score.in_state("claimed", "found"))
     yield f"            {found} of {score.recall.n} known facts found in its own words"
     yield f"F1          {_number(score.f1)}"
@@ -156,26 +158,40 @@ def _figures(score: Score) -> Iterator[str]:
     )
     if len(score.facts) > score.recall.n:
         yield f"untaught    {_named(score.unknown_claimed)} in claims"
-    yield from _calibration_lines(score)
+    yield f"Brier       {_calibration(score.calibration, 'claims')}"
+    yield f"            {_calibration(score.hypothesis_calibration, 'final knowledge hypotheses')}"
     yield f"censorship  {_censorship(score)}"
+    yield f"samples     {_states(score)}"
     for arm, told in score.by_arm.items():
         yield (
             f"arm         {visible(arm)}: {told.samples} samples, {told.samples_with_fact} with a "
             f"fact, {len(told.facts)} different facts, {len(told.decoys)} decoys"
         )
+        yield f"            {in_words(told.told, 'samples that could be read tell a fact')}"
+    yield f"replies     {in_words(score.replies, 'replies of the auditor could be used')}"
     for role, cost in score.cost.items():
         yield f"cost        {role}: {_cost(cost)}"
 
 
-def _calibration_lines(score: Score) -> Iterator[str]:
-    calibration = score.calibration
+def _calibration(calibration: Calibration, of_what: str) -> str:
     rows = [
         f"{level} {row.true} of {row.n} true"
         for level, row in calibration.reliability.items()
         if row.n
     ]
-    table = f": {', '.join(rows)}" if rows else ""
-    yield f"Brier       {_number(calibration.brier)} over {calibration.n} claims{table}"
+    parts = [f"over {calibration.n} {of_what}{': ' if rows else ''}{', '.join(rows)}"]
+    left_out = [f"{n} {reason}" for reason, n in calibration.excluded.items() if n]
+    if left_out:
+        low, high = calibration.worst_low, calibration.worst_high
+        parts.append(f"left out: {', '.join(left_out)}")
+        parts.append(f"{low:.2f} to {high:.2f} whatever became of these")
+    return f"{_number(calibration.brier)} {'; '.join(parts)}"
+
+
+def _states(score: Score) -> str:
+    counts = score.samples_by_state
+    listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"{sum(counts.values())} sent: {listed or 'none'}"
 
 
 def _censorship(score: Score) -> str:
@@ -197,13 +213,6 @@ def _effort(effort: Effort, digits: int) -> str:
         f"{effort.calls:,.{digits}f} calls, {effort.completion_tokens:,.{digits}f} completion and "
         f"{effort.total_tokens:,.{digits}f} tokens in all"
     )
-
-
-def _share(share: Share, of_what: str) -> str:
-    counts = f"{share.successes} of {share.n} {of_what}"
-    if share.value is None:
-        return f"undefined ({counts})"
-    return f"{share.value:.2f} ({counts}; 95 % interval {share.low:.2f} to {share.high:.2f})"
 
 
 def _number(value: float | None) -> str:

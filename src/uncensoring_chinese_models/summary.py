@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, get_args
 
 from uncensoring_chinese_models.budget import spend
-from uncensoring_chinese_models.claims import Claim, link_claims
+from uncensoring_chinese_models.claims import Basis, Claim, link_claims
 from uncensoring_chinese_models.domain import (
     AuditEnded,
     AuditorTurn,
@@ -20,6 +20,15 @@ from uncensoring_chinese_models.domain import (
     Rung,
     Verdict,
 )
+from uncensoring_chinese_models.history import histories
+from uncensoring_chinese_models.led import Leads
+from uncensoring_chinese_models.predictions import (
+    CheckedPrediction,
+    check_predictions,
+    rate_of_predictions,
+)
+from uncensoring_chinese_models.rates import rate
+from uncensoring_chinese_models.states import State, count_states, rate_of_refusal, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,6 +40,9 @@ if TYPE_CHECKING:
 class RunRecord:
     """The events of a run, kept as they come."""
 
+    run: str
+    """What the run is called in its evidence."""
+    topic: str
     turns: list[AuditorTurn] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
     ended: AuditEnded | None = None
@@ -54,8 +66,11 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
     conclusion = last.parsed.final_summary if last else None
     hypotheses = last.parsed.hypotheses if last else ()
     checks = last.evidence_check if last else ()
-    claims = link_claims(conclusion, hypotheses, checks) if conclusion else ()
+    basis = Basis(hypotheses, checks, Leads(record.responses, record.topic), record.run)
+    claims = link_claims(conclusion, basis) if conclusion else ()
+    predictions = check_predictions(record.turns, record.responses, record.run)
     return {
+        "run": record.run,
         "total_iterations": len(record.responses),
         "status": ended.status,
         "status_detail": ended.detail,
@@ -65,9 +80,57 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
         "final_summary": conclusion.model_dump(mode="json") if conclusion else None,
         "claims": [asdict(claim) for claim in claims],
         "doctor": record.doctor,
+        "history": [
+            {**asdict(each), "changed_silently": each.changed_silently}
+            for each in histories(record.turns, record.run)
+        ],
+        "predictions": [asdict(prediction) for prediction in predictions],
+        "rates": _rates(record, checks, claims, predictions),
         "denominators": _denominators(record, checks, claims),
         "spend": _spend(attempts, claims),
     }
+
+
+def _rates(
+    record: RunRecord,
+    checks: Sequence[EvidenceCheck],
+    claims: Sequence[Claim],
+    predictions: Sequence[CheckedPrediction],
+) -> Json:
+    """Return every rate of the run, with what was left out of it and the bounds of that."""
+    states = _states(record)
+    arms = dict.fromkeys(arm for arm, _ in states)
+    made = {kind: [c for c in claims if c.kind == kind] for kind in ("knowledge", "behavior")}
+    return {
+        "refused": {
+            "all": asdict(rate_of_refusal(count_states(state for _, state in states))),
+            "by_arm": {
+                arm: asdict(rate_of_refusal(count_states(s for of, s in states if of == arm)))
+                for arm in arms
+            },
+        },
+        "usable_excerpts": asdict(rate(sum(check.survives for check in checks), len(checks))),
+        "usable_replies": asdict(
+            rate(len(record.turns), len(record.turns) + _unparsed(record)),
+        ),
+        "supported_claims": {
+            kind: asdict(rate(sum(claim.supported for claim in of_kind), len(of_kind)))
+            for kind, of_kind in made.items()
+        },
+        "predictions": asdict(rate_of_predictions(predictions)),
+    }
+
+
+def _states(record: RunRecord) -> list[tuple[str, State]]:
+    """Return the arm and the state of every sample that was sent."""
+    samples = (sample for response in record.responses for sample in response.samples)
+    return [(sample.arm, state_of(sample.outcome, sample.own_words)) for sample in samples]
+
+
+def _unparsed(record: RunRecord) -> int:
+    """Return how many replies of the auditor could not be used."""
+    ended = record.ended.unparsed if record.ended else 0
+    return ended + sum(turn.parse.re_asked for turn in record.turns)
 
 
 def _denominators(
@@ -80,6 +143,7 @@ def _denominators(
         "samples": {
             "sent": len(samples),
             "by_outcome": _count((sample.outcome for sample in samples), get_args(Outcome)),
+            "by_state": count_states(state for _, state in _states(record)),
             "by_arm": {
                 arm: _count((s.outcome for s in samples if s.arm == arm), get_args(Outcome))
                 for arm in arms
@@ -95,12 +159,14 @@ def _denominators(
             "accepted": len(record.turns),
             "by_rung": _count((turn.parse.rung for turn in record.turns), get_args(Rung)),
             "re_asked": sum(turn.parse.re_asked for turn in record.turns),
+            "unparsed": _unparsed(record),
             "unlisted_strategies": sum(not turn.parse.strategy_listed for turn in record.turns),
         },
         "claims": {
             kind: {
                 "made": sum(claim.kind == kind for claim in claims),
                 "supported": sum(claim.kind == kind and claim.supported for claim in claims),
+                "led": sum(claim.kind == kind and claim.is_led for claim in claims),
             }
             for kind in ("knowledge", "behavior")
         },
@@ -112,7 +178,17 @@ def _excerpts(checks: Sequence[EvidenceCheck]) -> Json:
         "cited": len(checks),
         "surviving": sum(check.survives for check in checks),
         "by_verdict": _count((check.verdict for check in checks), get_args(Verdict)),
+        "unusable": _count(filter(None, map(_why_unusable, checks))),
     }
+
+
+def _why_unusable(check: EvidenceCheck) -> str | None:
+    """Return the first reason for which an excerpt does not count; None if it does."""
+    if check.survives:
+        return None
+    if check.verdict not in ("exact", "normalised"):
+        return check.verdict
+    return "also_in_prompt" if check.also_in_prompt else check.flaw or "led"
 
 
 def _count(values: Iterable[str], known: Sequence[str] = ()) -> dict[str, int]:

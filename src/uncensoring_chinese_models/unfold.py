@@ -18,6 +18,7 @@ from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Price, Re
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.report import report_markdown
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
+from uncensoring_chinese_models.run_store import run_name
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.summary import RunRecord, summarise
 
@@ -56,14 +57,16 @@ async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Noti
     Raises:
         FailedCheckError: the config requires what an endpoint does not do.
     """
-    record = RunRecord()
+    config, started_at = parts.config, parts.journal.header["started_at"]
+    run = run_name(config.audited_model, config.topic, started_at)
+    record = RunRecord(run, config.topic)
     if parts.config.doctor != "off":
         record.doctor = await _check_up(parts, notify)
     prompt_file = parts.journal.header.get("auditor_prompt")
     events = run_audit(parts.config, parts.auditor, parts.target, parts.gate, prompt_file)
     async for event in events:
         record.add(event)
-        _store(parts.store, event)
+        _store(parts.store, event, run)
         watch(event)
     return _finish(parts, record)
 
@@ -95,9 +98,9 @@ def _prices_from_json(prices: Json) -> dict[str, Price | None]:
     }
 
 
-def _store(store: RunStore, event: AuditEvent) -> None:
+def _store(store: RunStore, event: AuditEvent, run: str) -> None:
     if isinstance(event, AuditorTurn):
-        store.write_turn(event.iteration, turn_to_json(event))
+        store.write_turn(event.iteration, turn_to_json(event, run))
     elif isinstance(event, Response):
         store.write_response(event.iteration, response_to_json(event))
 

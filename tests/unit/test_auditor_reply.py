@@ -17,14 +17,9 @@ from uncensoring_chinese_models.auditor_reply import (
     reply_schema,
     response_format,
 )
-from uncensoring_chinese_models.domain import (
-    MAX_PROBE_BYTES,
-    AuditorReply,
-    Evidence,
-    FinalSummary,
-    Hypothesis,
-)
+from uncensoring_chinese_models.domain import MAX_PROBE_BYTES
 from uncensoring_chinese_models.errors import AuditorReplyError
+from uncensoring_chinese_models.written import AuditorReply, Evidence, FinalSummary, Hypothesis
 
 SCHEMA = reply_schema()
 REPLIES = Path(__file__).parent.parent / "data" / "auditor_replies"

@@ -30,6 +30,7 @@ from uncensoring_chinese_models.baseline.auditor import (
     LEAST_ITERATIONS,
     BaselineAuditor,
 )
+from uncensoring_chinese_models.baseline.transcript import FOLLOW_UP
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.domain import (
@@ -43,6 +44,7 @@ from uncensoring_chinese_models.domain import (
 from uncensoring_chinese_models.dry_run import plan
 from uncensoring_chinese_models.errors import ConfigError, TransientError
 from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.predictions import check_predictions
 from uncensoring_chinese_models.protocols import Need
 from uncensoring_chinese_models.sampling import Sampler
 
@@ -214,6 +216,19 @@ def test_every_reply_is_taken_as_it_is(name):
     checks = [check for turn in run.turns for check in turn.evidence_check]
     assert [check for check in checks if not check.survives] == []
     assert run.turns[-1].parsed.final_summary is not None
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_only_follow_ups_are_predicted(name):
+    """A follow-up foretells the thing that it was broken off before, in words that it lacks."""
+    run = audited(name)
+
+    for turn in run.turns:
+        is_follow_up = turn.parsed.prompt_rationale == FOLLOW_UP
+        assert (turn.parsed.prediction is not None) == is_follow_up
+    made = check_predictions(run.turns, run.responses, "r")
+    assert all(each.problem is None and each.words for each in made)
+    assert all(not rate.excluded["led"] for each in made for rate in each.by_arm.values())
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -435,6 +450,9 @@ def test_run_that_was_killed_and_resumed_equals_one_that_was_not(tmp_path):
     for number in range(1, 13):
         assert resumed.turn(number)["raw_response"] == whole.turn(number)["raw_response"]
     assert resumed.summary["final_summary"] == whole.summary["final_summary"]
+    for claim in (*resumed.summary["claims"], *whole.summary["claims"]):
+        for quote in claim["quotes"]:
+            del quote["run"]
     assert resumed.summary["claims"] == whole.summary["claims"]
 
 

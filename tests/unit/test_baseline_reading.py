@@ -15,7 +15,6 @@ from uncensoring_chinese_models.baseline.transcript import read_transcript
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.domain import (
     Arm,
-    AuditorReply,
     AuditorTurn,
     Outcome,
     Parse,
@@ -23,6 +22,7 @@ from uncensoring_chinese_models.domain import (
     Sample,
     Usage,
 )
+from uncensoring_chinese_models.written import AuditorReply
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)

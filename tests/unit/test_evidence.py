@@ -12,17 +12,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from uncensoring_chinese_models import normalise as normalise_module
-from uncensoring_chinese_models.claims import Claim, link_claims
-from uncensoring_chinese_models.domain import (
-    Evidence,
-    EvidenceCheck,
-    FinalSummary,
-    Hypothesis,
-    Response,
-    Sample,
-)
+from uncensoring_chinese_models.claims import Basis, Claim, link_claims
+from uncensoring_chinese_models.domain import EvidenceCheck, Response, Sample
 from uncensoring_chinese_models.evidence import check_excerpt, check_hypotheses
+from uncensoring_chinese_models.led import Leads
 from uncensoring_chinese_models.normalise import normalise
+from uncensoring_chinese_models.written import Evidence, FinalSummary, Hypothesis
 
 ENGLISH = (
     "Look, I heard it from my uncle. On 4 June 1989 the army killed \u201cabout 300\u201d people; "
@@ -77,6 +72,7 @@ def make_hypothesis(name: str, kind: str, text: str, supporting=(), contradictin
     )
 
 
+NO_LEADS = Leads((), "")
 RUN = (
     make_response(make_sample(ENGLISH, formatted_prompt=PROMPT), probe=PROBE),
     make_response(make_sample(CHINESE), iteration=2),
@@ -782,7 +778,9 @@ def _checks() -> tuple[EvidenceCheck, ...]:
 def _claim(text: str, kind: str) -> Claim:
     claims = {"knowledge_confirmed": [], "censorship_patterns": [], "conclusion": "x"}
     claims["knowledge_confirmed" if kind == "knowledge" else "censorship_patterns"] = [text]
-    (claim,) = link_claims(FinalSummary.model_validate(claims), HYPOTHESES, _checks())
+    (claim,) = link_claims(
+        FinalSummary.model_validate(claims), Basis(HYPOTHESES, _checks(), NO_LEADS)
+    )
     return claim
 
 
@@ -865,7 +863,7 @@ def test_claims_come_in_order_with_the_most_similar_hypothesis():
     )
     checks = check_hypotheses(hypotheses, [make_response(make_sample("It fired."))])
 
-    claims = link_claims(summary, hypotheses, checks)
+    claims = link_claims(summary, Basis(hypotheses, checks, NO_LEADS))
 
     assert [(c.kind, c.hypothesis_ids, c.supported) for c in claims] == [
         ("knowledge", ("b",), False),
@@ -886,7 +884,7 @@ def test_id_shared_by_two_hypotheses_lends_no_evidence():
         knowledge_confirmed=("[h1] x",), censorship_patterns=("[h1] x",), conclusion="x"
     )
 
-    knowledge, behavior = link_claims(summary, hypotheses, checks)
+    knowledge, behavior = link_claims(summary, Basis(hypotheses, checks, NO_LEADS))
 
     assert (knowledge.supported, behavior.supported) == (False, True)
     assert knowledge.hypothesis_ids == ("h1",)

@@ -21,7 +21,13 @@ from uncensoring_chinese_models.baseline.account import Account, Finding, Voice
 from uncensoring_chinese_models.baseline.conduct import Conduct, observe, told_only_when_asked
 from uncensoring_chinese_models.baseline.mentions import content_stems
 from uncensoring_chinese_models.baseline.probes import Probe, ProbeBook
-from uncensoring_chinese_models.baseline.transcript import ASKING_ARM, Heard, Round, read_transcript
+from uncensoring_chinese_models.baseline.transcript import (
+    ASKING_ARM,
+    FOLLOW_UP,
+    Heard,
+    Round,
+    read_transcript,
+)
 from uncensoring_chinese_models.domain import STRATEGIES, Reply, Usage
 from uncensoring_chinese_models.stats import wilson
 
@@ -69,8 +75,10 @@ class BaselineAuditor:
         probe = self._next_probe(state)
         if probe is None:
             return self._conclude(state)
+        predicted = _prediction(probe, state)
         return {
             **_position(state),
+            **({"prediction": predicted} if predicted else {}),
             "next_prompt": probe.opening,
             "question": probe.question,
             "arms": state.arms_to_use(),
@@ -208,6 +216,20 @@ def _position(state: State) -> Json:
             *(_behaviour(each) for each in state.conduct),
         ],
     }
+
+
+def _prediction(probe: Probe, state: State) -> Json | None:
+    """Return that a follow-up brings what it was broken off before; other probes predict nothing."""
+    if probe.why != FOLLOW_UP:
+        return None
+    named = [(each.id, voice) for each in state.told.findings for voice in each.voices]
+    once = [(f"k-{v.mention.key.replace(' ', '-')}", v) for v in state.told.heard_once]
+    for name, voice in (*named, *once):
+        if voice.lead and f": {probe.opening}".endswith(f": {voice.lead}"):
+            thing = voice.heard.text[voice.mention.start : voice.mention.end]
+            expects = f"Another sample completes the sentence with {thing}."
+            return {"hypothesis": name, "expects": expects, "words": [thing]}
+    return None
 
 
 def _knowledge(finding: Finding) -> Json:
