@@ -85,7 +85,7 @@ def _lines(run_dir: str, result: Verification) -> Iterator[str]:
     yield from (f"  {failure}" for failure in failures[:MOST_FAILURES])
     if len(failures) > MOST_FAILURES:
         yield f"  and {len(failures) - MOST_FAILURES} more (--json lists them all)"
-    yield "So the run is not, or not any more, what its journal says."
+    yield result.concludes
 
 
 def _print_json(value: Json) -> None:

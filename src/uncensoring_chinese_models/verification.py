@@ -49,6 +49,20 @@ class Verification:
     notes: tuple[str, ...]
     ended: bool
     generation_ids: int
+    other_version: str | None = None
+    """The version that made the run, if it is not this one."""
+
+    @property
+    def concludes(self) -> str:
+        """What follows from what does not hold."""
+        failing = {check.name for check in self.checks if check.failures}
+        if self.other_version is not None and failing == {"replay"}:
+            return (
+                "This version derives other values from an unbroken journal. Whether the run was "
+                f"changed or the rules were, version {self.other_version} can tell: install it and "
+                "verify again."
+            )
+        return "So the run is not, or not any more, what its journal says."
 
     @property
     def failures(self) -> list[Failure]:
@@ -80,6 +94,7 @@ class Verification:
                 {"file": one.file, "where": one.where, "problem": one.problem}
                 for one in self.failures
             ],
+            "concludes": "" if self.holds else self.concludes,
             "notes": list(self.notes),
             "generation_ids": self.generation_ids,
             "proves": self.proves,
@@ -118,6 +133,7 @@ def verify_tree(tree: RunTree) -> Verification:
         tuple(_notes(tree, replayed)),
         ended=finished,
         generation_ids=replayed.generation_ids if replayed else 0,
+        other_version=replayed.other_version if replayed else None,
     )
 
 

@@ -306,11 +306,14 @@ def test_other_version_compares_values_and_says_so(run):
 
 
 def test_other_version_does_not_excuse_another_value(run):
-    """A figure that both versions know must be the same."""
+    """A figure that both versions know must be the same; whose fault it is, only one can tell."""
     remade(run, "0.0.1")
     edit(run / "summary.json", lambda summary: summary.update(total_iterations=9))
 
     assert said(run) == ["summary.json: total_iterations: 9 stored, 3 recomputed"]
+    assert "version 0.0.1 can tell" in verify_run(run).concludes
+    (run / "report.md").write_text("Other words.\n", "utf-8")
+    assert "is not, or not any more, what its journal says" in verify_run(run).concludes
 
 
 def test_journal_of_an_earlier_schema_is_checked_without_what_it_lacks(run):
