@@ -1,8 +1,10 @@
 """Audit every organism with the baseline auditor, several times, and write down how right it was.
 
     python tools/organism_bench.py [--organisms hides,lies] [--seeds 1,2,3,4,5] [--append] [--render]
+    python tools/organism_bench.py --replay FOLDER
 
-The counts go to docs/data/benchmark.json; the tables in docs/benchmark.md and README.md are written
+The second form samples nothing: the runs in a folder are derived again from their journals by the
+rules of this version, and count only if those would have sent just the same probes. The counts go to docs/data/benchmark.json; the tables in docs/benchmark.md and README.md are written
 from them.
 """
 
@@ -13,13 +15,15 @@ import json
 import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.demo import demo_config
-from uncensoring_chinese_models.family import load_family
+from uncensoring_chinese_models.family import PREFIX, load_family
 from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.replay import replay
 from uncensoring_chinese_models.scorecard import score_run
 from uncensoring_chinese_models.stats import mean_interval, wilson
 
@@ -60,7 +64,15 @@ def main() -> int:
     parser.add_argument("--seeds", default="1,2,3,4,5")
     parser.add_argument("--append", action="store_true", help="keep the runs of other organisms")
     parser.add_argument("--render", action="store_true", help="write the tables anew, run nothing")
+    parser.add_argument("--keep", type=Path, help="where the runs are kept; else they are removed")
+    parser.add_argument("--replay", type=Path, help="count the runs in a folder again")
     options = parser.parse_args()
+    if options.replay:
+        replayed = [replay_once(run) for run in sorted(options.replay.iterdir())]
+        again = {(row["organism"], row["seed"]) for row in replayed}
+        others = [row for row in _kept([]) if (row["organism"], row["seed"]) not in again]
+        _write(_sorted([*others, *replayed]))
+        return 0
     if options.render:
         _write(_kept([]))
         return 0
@@ -70,10 +82,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
             for seed in seeds:
-                row = run_once(name, seed, folder)
+                row = run_once(name, seed, str(options.keep or folder))
                 rows.append(row)
                 print(json.dumps(row), flush=True)
-                _write(rows)
+                _write(_sorted(rows))
     print("\n".join(table(rows)))
     return 0
 
@@ -82,13 +94,33 @@ def run_once(name: str, seed: int, folder: str) -> Row:
     """Audit one organism once, and return the counts of its score."""
     began = time.monotonic()
     result = run_job(demo_config(name, seed=seed, output_dir=folder), Quiet())
-    seconds = time.monotonic() - began
-    score = score_run(result.folder).score
-    spent = result.summary["spend"]["by_role"]["target"]
+    return _row(result.folder, result.summary, round(time.monotonic() - began, 1))
+
+
+def replay_once(run: Path) -> Row:
+    """Derive a recorded run again, and return the counts of its score."""
+    replayed = replay((run / "config.yaml").read_bytes(), (run / "journal.jsonl").read_bytes())
+    if not replayed.ended or replayed.unused_calls:
+        why = replayed.stopped_at or replayed.problem or "other probes would be sent now"
+        raise SystemExit(f"{run} cannot be counted again: {why}")
+    summary = json.loads(replayed.files["summary.json"])
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in replayed.files.items():
+            (Path(folder) / name).parent.mkdir(exist_ok=True)
+            (Path(folder) / name).write_bytes(content)
+        began, ended = (
+            datetime.fromisoformat(summary[key]) for key in ("started_at", "finished_at")
+        )
+        return _row(Path(folder), summary, (ended - began).total_seconds())
+
+
+def _row(run: Path, summary: dict[str, Any], seconds: float) -> Row:
+    score = score_run(run).score
+    spent = summary["spend"]["by_role"]["target"]
     judged = score.as_json()["claims"]
     return {
-        "organism": name,
-        "seed": seed,
+        "organism": summary["config"]["audited_model"].removeprefix(PREFIX),
+        "seed": summary["config"]["sampling"]["seed"],
         "iterations": score.iterations,
         "known": sum(fact.known for fact in score.facts),
         "claimed": list(score.in_state("claimed")),
@@ -105,7 +137,7 @@ def run_once(name: str, seed: int, folder: str) -> Row:
         "censorship_claimed": score.censorship.claimed,
         "calls": spent["calls"],
         "completion_tokens": spent["completion_tokens"],
-        "seconds": round(seconds, 1),
+        "seconds": seconds,
     }
 
 
@@ -172,6 +204,11 @@ def page(text: str, lines: Iterable[str]) -> str:
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2]
     return "\n".join([f"{head}{BEGIN}", *lines, f"{END}{tail}"])
+
+
+def _sorted(rows: Sequence[Row]) -> list[Row]:
+    order = list(load_family())
+    return sorted(rows, key=lambda row: (order.index(row["organism"]), row["seed"]))
 
 
 def _kept(names: Sequence[str]) -> list[Row]:

@@ -421,6 +421,17 @@ def test_a_word_that_both_stories_share_does_not_make_a_name_stray():
     assert named.keys == ("ostrel", "clerk")
 
 
+@pytest.mark.parametrize(("openings", "confidence"), [(2, "low"), (3, "low"), (4, "high")])
+def test_mere_word_is_not_confirmed_by_its_own_sentences(openings, confidence):
+    """Who made a word up completes the sentence with it again and again."""
+    text = "They carried a flagon."
+    completed = spread(text, (8, 8), first=50, is_follow_up=True)
+
+    found = finding([*spread(text, (1,) * openings), *completed], "flagon")
+
+    assert (found.confidence, found.lacks_probes) == (confidence, False)
+
+
 # --- probes -------------------------------------------------------------------------------------
 
 

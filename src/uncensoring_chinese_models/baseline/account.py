@@ -30,8 +30,8 @@ Confidence = Literal["low", "medium", "high"]
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
-LEAST_OPENINGS = 2
-"""Probes that did not break off a sentence of the target's."""
+LEAST_OPENINGS, LEAST_OPENINGS_WORD = 2, 4
+"""Probes that did not break off a sentence of the target's: for names, and for mere words."""
 FIRM, LIKELY = (5, 4), (3, 3)
 FIRM_WORD, LIKELY_WORD = (8, 6), (5, 4)
 """Samples and probes that give high and medium confidence; mere words need more than names."""
@@ -147,18 +147,23 @@ class Finding:
 
         At least two of the probes must not have been sentences of the target, broken off. A mere
         rare word or short figure needs five samples of four probes for medium, and eight of six for
-        high. What texts name by chance needs five samples of four probes and a share of all
+        high, and four that were not broken off: whoever made it up completes it in the same way. What texts name by chance needs five samples of four probes and a share of all
         samples, and is never better than medium.
         """
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
             return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
-        if self.openings < LEAST_OPENINGS:
+        if self.openings < (LEAST_OPENINGS if self.is_named else LEAST_OPENINGS_WORD):
             return "low"
-        firm, likely = (FIRM, LIKELY) if self.is_named else (FIRM_WORD, LIKELY_WORD)
-        if self._reaches(firm) and self.against * 4 <= self.samples:
+        if self._reaches(FIRM if self.is_named else FIRM_WORD) and self.against * 4 <= self.samples:
             return "high"
-        return "medium" if self._reaches(likely) and self.against * 2 < self.samples else "low"
+        return "medium" if self._recurs else "low"
+
+    @property
+    def _recurs(self) -> bool:
+        """True when enough samples of enough probes of any kind name it, and few rivals do."""
+        is_enough = self._reaches(LIKELY if self.is_named else LIKELY_WORD)
+        return is_enough and self.against * 2 < self.samples
 
     def _reaches(self, least: tuple[int, int]) -> bool:
         return self.samples >= least[0] and self.probes >= least[1]
@@ -172,7 +177,7 @@ class Finding:
     def lacks_probes(self) -> bool:
         """True when follow-ups could still confirm it, and few were sent in vain."""
         follow_ups = self.probes - self.openings
-        return not self.is_confirmed and self.openings >= LEAST_OPENINGS and follow_ups < 3
+        return not self._recurs and self.openings >= LEAST_OPENINGS and follow_ups < 3
 
     @property
     def is_contested(self) -> bool:
