@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import ROOT
 from uncensoring_chinese_models.budget import worst_case
+from uncensoring_chinese_models.chat_templates import load_families
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.doctor.examination import canary_bounds, refuse_failed, subjects_of
 from uncensoring_chinese_models.doctor.screen import MOST_LINES, WIDTH, lines_of, warnings_of
@@ -363,6 +364,20 @@ def test_every_canary_is_small_and_has_one_meaning():
         assert call.body["max_tokens"] * call.body.get("n", 1) <= MOST_TOKENS
         assert bodies.setdefault(str(call.key), call.body) == call.body
     assert len(canary_bounds(every)) == len(bodies) + len(ARMS)  # one stop each follows
+
+
+def test_number_of_canaries_is_documented():
+    """docs/doctor.md tells how many there are, and how many at most with the known templates."""
+
+    def count(arms, **changes):
+        every = ("auditor", "target", *(f"target/{arm}" for arm in arms))
+        return len(canary_bounds([subject(where, **changes) for where in every]))
+
+    two = ["user_persona", "assistant"]
+    most = max(count(ARMS, audited_endpoint={"template": name}) for name in load_families())
+    page = (ROOT / "docs/doctor.md").read_text("utf-8")
+    assert f"there are {count(two, sampling={'arms': two})} of them" in page
+    assert f"{most} at most for all four arms" in page
 
 
 def test_two_choices_cost_twice():
