@@ -165,9 +165,14 @@ def inline_template(mapping: Mapping[str, object]) -> ChatTemplate:
     )
 
 
+def without_packing(name: str) -> str:
+    """Return a name in lower case without what only says how, or by whom, its weights are packed."""
+    return _PACKING.sub("", _GGUF_OWNER.sub("", name))
+
+
 def _bare_name(model: str) -> str:
     name = _VARIANT.sub("", model.strip().lower().rstrip("/").rpartition("/")[2])
-    name = _PACKING.sub("", _GGUF_OWNER.sub("", name))
+    name = without_packing(name)
     return re.sub(r"(?<=\d)p(?=\d)", ".", name)
 
 

@@ -35,9 +35,10 @@ from uncensoring_chinese_models.sides import open_sides, stack, utc_now
 from uncensoring_chinese_models.unfold import Parts, unfold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.config_file import LoadedConfig
+    from uncensoring_chinese_models.doctor.subject import Subject
     from uncensoring_chinese_models.domain import AuditEvent, Json, Price
     from uncensoring_chinese_models.protocols import Notify
 
@@ -126,7 +127,12 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
         prices: dict[str, Price | None] = {side.role: side.price for side in sides}
         if resume is None:
             refuse_hopeless_budget(config, sampler, prices)
-        with _open_run(loaded, resume) as (store, journal):
+
+        def check(journal: Journal) -> None:
+            if config.doctor != "off":
+                _refuse_uncovered_canaries(config, subjects_of(config, sampler, prices), journal)
+
+        with _open_run(loaded, resume, check) as (store, journal):
             budget = BudgetMeter(config.budget)
             budget.charge_past(journal.attempts)
             gate = BudgetGate(budget, prices, journal)
@@ -173,6 +179,20 @@ def refuse_hopeless_budget(
         )
 
 
+def _refuse_uncovered_canaries(
+    config: AuditConfig, subjects: Sequence[Subject], journal: Journal
+) -> None:
+    """Refuse to resume under a budget that the canaries still to be sent could pass."""
+    bounds, budget = canary_bounds(subjects, journal.answer), BudgetMeter(config.budget)
+    budget.charge_past(journal.attempts)
+    if bounds and not budget.covers(*bounds):
+        raise BudgetExceededError(
+            "The budget does not cover the doctor's canaries on top of what the run has spent "
+            f"({describe(bounds)} in the worst case); nothing was sent, and the run is as it was. "
+            "Raise the budget, or resume with doctor=off."
+        )
+
+
 def _already_finished(config: AuditConfig, folder: Path) -> JobResult | None:
     """Return the result of a run that resuming adds nothing to.
 
@@ -195,8 +215,10 @@ def _already_finished(config: AuditConfig, folder: Path) -> JobResult | None:
 
 
 @contextmanager
-def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunStore, Journal]]:
-    """Open a new run directory, or one that is to go on, and own it."""
+def _open_run(
+    loaded: LoadedConfig, resume: Path | None, check: Callable[[Journal], None]
+) -> Iterator[tuple[RunStore, Journal]]:
+    """Open a new run directory, or one that is to go on and passes the check, and own it."""
     config = loaded.settings
     if resume is None:
         name = run_name(config.audited_model, config.topic, utc_now())
@@ -216,6 +238,7 @@ def _open_run(loaded: LoadedConfig, resume: Path | None) -> Iterator[tuple[RunSt
                 _refuse_other_purpose(journal.header, store.folder)
                 _refuse_other_config(journal.header.get("settings", {}), config, store.folder)
                 _refuse_other_prompt(journal.header, prompt_file, config, store.folder)
+                check(journal)
                 # A run without a footer was interrupted: it goes on as if nothing had happened.
                 ended = None if journal.footer is None else journal.footer["status"]
                 reopen = store.is_finished or ended not in (None, *ENDED_FOR_GOOD)

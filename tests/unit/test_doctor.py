@@ -9,6 +9,7 @@ import pytest
 
 from tests.support import ROOT
 from uncensoring_chinese_models.budget import worst_case
+from uncensoring_chinese_models.chat_templates import load_families
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.doctor.examination import canary_bounds, refuse_failed, subjects_of
 from uncensoring_chinese_models.doctor.screen import MOST_LINES, WIDTH, lines_of, warnings_of
@@ -170,7 +171,11 @@ def test_prefill_is_answered_only_if_both_begin_anew(numbers, letters, verdict):
         ("target/user_persona", Reply("", reasoning="I must begin"), "no"),
         ("target/user_persona", Reply(" a king", reasoning="I must"), "no"),
         ("target/assistant", Reply(" a king", reasoning="I must"), "yes"),
-        ("target/assistant", Reply("", usage=Usage(9, 16, 16)), "no"),
+        ("target/user_persona", Reply("", "length", reasoning="I must"), "no"),
+        ("target/assistant", Reply("", "stop", usage=Usage(9, 12, 12)), "no"),
+        ("target/assistant", Reply("", "length", reasoning="I must"), "unknown"),
+        ("target/assistant", Reply("", "length", usage=Usage(9, 16, 16)), "unknown"),
+        ("target/assistant", Reply("", usage=Usage(9, 16, 16)), "unknown"),
         ("target/assistant", Reply("<think>I must begin"), "no"),
         ("target/assistant", Reply(""), "unknown"),
         ("target/assistant", Reply(None, host_refusal="no"), "unknown"),
@@ -178,7 +183,7 @@ def test_prefill_is_answered_only_if_both_begin_anew(numbers, letters, verdict):
     ],
 )
 def test_thinking_must_not_take_the_text(where, reply, verdict):
-    """Reasoning beside a text is well in a chat; where we closed it, it is not."""
+    """Reasoning beside or before a text is well in a chat; where we closed it, it is not."""
     name = where.partition("/")[2] + "_open"
     assert judged("thinking", {name: reply}, where) == verdict
 
@@ -234,19 +239,48 @@ def test_choices_and_logprobs_are_counted():
     ("asked", "served", "verdict"),
     [
         ("deepseek/deepseek-chat", "deepseek/deepseek-chat", "yes"),
-        ("deepseek/deepseek-chat", "deepseek/deepseek-chat-v3-0324", "yes"),
+        ("deepseek/deepseek-chat", "deepseek/deepseek-chat-0324", "yes"),
+        ("qwen/qwen3-32b", "qwen/qwen3-32b-04-28", "yes"),
         ("anthropic/claude-sonnet-4", "anthropic/claude-4-sonnet-20250522", "yes"),
         ("qwen/qwen3-8b:free", "qwen/qwen3-8b", "yes"),
+        ("qwen/qwen3-8b", "qwen/qwen3-8b:nitro", "yes"),
+        ("llama3.1", "llama3.1:latest", "yes"),
+        ("llama3.1:8b", "llama3.1:8b", "yes"),
+        ("qwen2.5:7b", "qwen2.5:7b-q4_K_M", "yes"),
         ("Qwen/Qwen3-8B", "/models/qwen3-8b-q4_k_m.gguf", "yes"),
+        ("Qwen/Qwen3-8B", "Qwen_Qwen3-8B-Q4_K_M.gguf", "yes"),
+        ("qwen/qwen-2.5-72b-instruct", "Qwen/Qwen2.5-72B-Instruct-AWQ", "yes"),
+        ("deepseek/deepseek-v3.1", "accounts/fireworks/models/deepseek-v3p1", "yes"),
+        ("anthropic/claude-3.5-haiku", "claude-3-5-haiku-20241022", "yes"),
+        ("my-target", "my-target", "yes"),
         ("qwen/qwen3-235b-a22b", "qwen/qwen3-32b", "no"),
+        ("llama3.1:8b", "llama3.1:70b", "no"),
+        ("mistralai/mixtral-8x7b", "mixtral-8x22b", "no"),
         ("deepseek/deepseek-v3", "deepseek/deepseek-v2.5", "no"),
+        ("qwen/qwen2.5-72b-instruct", "qwen3-72b-instruct", "no"),
+        ("z-ai/glm-4.6", "glm-4.5", "no"),
+        ("deepseek-r1", "deepseek-r1-distill-qwen-7b", "no"),
+        ("moonshotai/kimi-k2", "kimi-k2-thinking", "no"),
+        ("moonshotai/kimi-k2", "kimi-k2:thinking", "no"),
+        ("qwen/qwen3-32b", "qwen3-coder-32b", "no"),
+        ("openai/gpt-4o", "gpt-4o-mini", "no"),
         ("deepseek/deepseek-chat", "x-ai/another-model", "no"),
         ("deepseek/deepseek-chat", "deepseek/deepseek-v3", "unknown"),
+        ("deepseek/deepseek-chat", "deepseek/deepseek-chat-v3-0324", "unknown"),
+        ("deepseek/deepseek-r1", "deepseek-r1-70b", "unknown"),
+        ("llama3.1:8b", "llama3.1:latest", "unknown"),
+        ("meta/llama3.1", "Meta-Llama-3.1-8B-Instruct", "unknown"),
+        ("qwen/qwen3-8b-awq", "qwen3-8b-fp8", "unknown"),
+        ("qwen-72b", "qwen-72b-chat", "unknown"),
+        ("gpt-35-turbo", "gpt-3.5-turbo-0125", "unknown"),
+        ("ep-20250218143022-x7k2p", "deepseek-v3-241226", "unknown"),
+        ("my-target", "qwen2.5-72b-instruct", "unknown"),
+        ("my-target-7b", "qwen2.5-72b-instruct", "unknown"),
         ("deepseek/deepseek-chat", None, "unknown"),
     ],
 )
 def test_model_is_judged_by_the_words_of_its_name(asked, served, verdict):
-    """A dated version is the model; another size or another name is not."""
+    """A dated or packed version is the model; another size, kind or name is not."""
     reply = Reply("x", served_model=served)
     settings = {"audited_model": asked, "audited_endpoint": {"template": "chatml"}}
     assert judged("model", {"raw_open": reply}, "target", **settings) == verdict
@@ -268,6 +302,11 @@ def test_model_that_only_failed_is_unknown_unless_it_was_rejected():
         (PIN, [None], "unknown"),
         ({"order": ["chutes"], "allow_fallbacks": False}, ["Chutes"], "yes"),
         ({"order": ["chutes"], "allow_fallbacks": False}, ["AtlasCloud"], "no"),
+        ({"only": ["google-vertex"]}, ["Google"], "unknown"),
+        ({"only": ["google-vertex"]}, ["Google AI Studio"], "no"),
+        ({"only": ["mancer"]}, ["Mancer 2"], "unknown"),
+        ({"only": ["mancer"]}, ["Mancer 2", "Chutes"], "no"),
+        ({"only": ["mancer", "chutes"]}, ["Mancer 2", "Chutes"], "unknown"),
         ({"order": ["chutes"]}, ["AtlasCloud"], "unknown"),
         (None, ["AtlasCloud"], "unknown"),
         (None, ["AtlasCloud", "Chutes"], "no"),
@@ -325,6 +364,20 @@ def test_every_canary_is_small_and_has_one_meaning():
         assert call.body["max_tokens"] * call.body.get("n", 1) <= MOST_TOKENS
         assert bodies.setdefault(str(call.key), call.body) == call.body
     assert len(canary_bounds(every)) == len(bodies) + len(ARMS)  # one stop each follows
+
+
+def test_number_of_canaries_is_documented():
+    """docs/doctor.md tells how many there are, and how many at most with the known templates."""
+
+    def count(arms, **changes):
+        every = ("auditor", "target", *(f"target/{arm}" for arm in arms))
+        return len(canary_bounds([subject(where, **changes) for where in every]))
+
+    two = ["user_persona", "assistant"]
+    most = max(count(ARMS, audited_endpoint={"template": name}) for name in load_families())
+    page = (ROOT / "docs/doctor.md").read_text("utf-8")
+    assert f"there are {count(two, sampling={'arms': two})} of them" in page
+    assert f"{most} at most for all four arms" in page
 
 
 def test_two_choices_cost_twice():

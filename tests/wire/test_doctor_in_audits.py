@@ -9,10 +9,13 @@ import pytest
 from tests.provider.patient import patient
 from tests.support import CrashError, CrashingWatcher, audited_provider, make_config, write_config
 from tests.wire.running import both, run_over
+from uncensoring_chinese_models.budget import BudgetMeter
+from uncensoring_chinese_models.config import Budget
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.doctor.subject import MOST_TOKENS
 from uncensoring_chinese_models.errors import BudgetExceededError, FailedCheckError
 from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.journal import Journal
 
 pytestmark = pytest.mark.wire
 
@@ -135,3 +138,64 @@ def test_budget_must_cover_the_canaries_and_an_iteration(tmp_path):
         assert isinstance(ran.error, BudgetExceededError)
         assert "canaries" in str(ran.error)
         assert provider.count() == sent_before
+
+
+def ended_by_budget(tmp_path, provider):
+    """Return the settings of a run, the run that its budget ended, and what it spent."""
+    settings = {**both(provider), "sampling": TWO_ARMS, "max_iterations": 20}
+    ran = run_over(tmp_path, provider, **settings, budget={"max_tokens": 150_000})
+    spent, journal = BudgetMeter(Budget()), Journal(ran.folder / "journal.jsonl", str)
+    journal.load((ran.folder / "journal.jsonl").read_bytes())
+    spent.charge_past(journal.attempts)
+    assert ran.status == "budget"
+    return settings, ran, spent.spent_tokens
+
+
+def test_ended_run_is_left_as_it_is_where_the_budget_does_not_cover_the_canaries(tmp_path):
+    """Resumed with hardly more budget, it is refused before its files are taken back."""
+    with auditable() as provider:
+        settings, ran, spent = ended_by_budget(tmp_path, provider)
+        before = {path.name: path.read_bytes() for path in ran.folder.glob("*.*")}
+        sent_before = provider.count()
+        little = {"max_tokens": spent + 5_000}
+        again = run_over(
+            tmp_path, provider, **settings, budget=little, doctor="report", resume=ran.folder
+        )
+
+        assert isinstance(again.error, BudgetExceededError)
+        assert "canaries" in str(again.error)
+        assert "doctor=off" in str(again.error)
+        assert {path.name: path.read_bytes() for path in ran.folder.glob("*.*")} == before
+        assert provider.count() == sent_before
+
+
+def test_canaries_that_the_journal_holds_need_no_budget(tmp_path):
+    """A run that its budget ended after the canaries ends the same way again, for free."""
+    with auditable() as provider:
+        settings, ran, spent = ended_by_budget(tmp_path, provider)
+        enough = {"max_tokens": spent + 60_000}
+        first = run_over(
+            tmp_path, provider, **settings, budget=enough, doctor="report", resume=ran.folder
+        )
+        sent_before, least = len(canaries(provider)), {"max_tokens": 1}
+        again = run_over(
+            tmp_path, provider, **settings, budget=least, doctor="report", resume=ran.folder
+        )
+
+        assert len(canaries(provider)) == sent_before > 10
+    assert (first.status, again.status) == ("budget", "budget")
+
+
+@pytest.mark.parametrize("later", ["report", "off"])
+def test_refused_run_that_had_ended_gets_its_files_back(tmp_path, later):
+    """What `require` took back is written again by report or off, and its message says so."""
+    with auditable(ignores_stop=True) as provider:
+        settings, ran, spent = ended_by_budget(tmp_path, provider)
+        settings |= {"budget": {"max_tokens": spent + 60_000}, "resume": ran.folder}
+        refused = run_over(tmp_path, provider, **settings, doctor="require")
+
+        assert "doctor=report or doctor=off" in str(refused.error)
+        assert "summary" in str(refused.error)
+        back = run_over(tmp_path, provider, **settings, doctor=later)
+    assert back.status == "budget"
+    assert (back.folder / "report.md").exists()

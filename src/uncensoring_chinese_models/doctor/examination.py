@@ -15,7 +15,7 @@ from uncensoring_chinese_models.errors import FailedCheckError
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.doctor.subject import Check
@@ -54,14 +54,26 @@ def subjects_of(
     return [auditor, target(None), *map(target, config.sampling.arms)]
 
 
-def canary_bounds(subjects: Sequence[Subject]) -> list[Reservation]:
-    """Return the most that each canary can cost; what follows from one is counted as large."""
+def canary_bounds(
+    subjects: Sequence[Subject],
+    answer: Callable[[Call], Reply | ClientError | None] = lambda call: None,  # noqa: ARG005
+) -> list[Reservation]:
+    """Return the most that each canary without an answer can cost.
+
+    What follows from one that is still to be sent is counted as large.
+    """
     bounds: dict[str, Reservation] = {}
     for subject, check in _examined(subjects):
         for call in check.plan(subject):
-            bounds[str(call.key)] = worst_case(call, subject.price)
-            if check.then is not None:
-                bounds[f"after {call.key}"] = bounds[str(call.key)]
+            held = answer(call)
+            if held is None:
+                bounds[str(call.key)] = worst_case(call, subject.price)
+                if check.then is not None:
+                    bounds[f"after {call.key}"] = bounds[str(call.key)]
+                continue
+            for later in check.following(Seen(subject, {call.key.arm: held})):
+                if answer(later) is None:
+                    bounds[str(later.key)] = worst_case(later, subject.price)
     return list(bounds.values())
 
 
@@ -103,7 +115,8 @@ def refuse_failed(diagnoses: Iterable[Diagnosis]) -> None:
     raise FailedCheckError(
         f"The check {first.where} says no ({visible(numbers)}): {first.meaning}{others}; no probe "
         "was sent, and only the canaries were paid for. Mend the endpoint or leave the arm out "
-        "and start a new run, or go on with this one by doctor=report."
+        "and start a new run, or resume this one with doctor=report or doctor=off; if it had ended "
+        "before, that brings its summary and report back."
     )
 
 

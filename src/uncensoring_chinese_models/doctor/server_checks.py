@@ -6,13 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.doctor.names import likeness
 from uncensoring_chinese_models.doctor.subject import Judgement
 from uncensoring_chinese_models.doctor.text_checks import OPENING, QUESTION
 from uncensoring_chinese_models.domain import Reply
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from uncensoring_chinese_models.doctor.subject import Seen, Subject, Verdict
     from uncensoring_chinese_models.domain import Call, Json
 
@@ -29,8 +28,6 @@ _FORMATS: dict[str, Json] = {
         "json_schema": {"name": "canary", "strict": True, "schema": _CANARY_SCHEMA},
     },
 }
-_TELLING = re.compile(r"(?P<size>\d+(?:\.\d+)?[bm])|(?P<version>[vr]\d+(?:\.\d+)*)")
-"""Words of a name of which a model has one: 72b, v3."""
 
 
 # --- model --------------------------------------------------------------------------------------
@@ -57,10 +54,15 @@ def judge_model(seen: Seen) -> Judgement:
         return Judgement(verdict, numbers | problem)
     served = sorted({reply.served_model for reply in replies if reply.served_model})
     numbers["served"] = served
-    likeness = {_likeness(subject.model, name) for name in served}
-    if "no" in likeness:
-        return Judgement("no", numbers)
-    return Judgement("yes" if likeness == {"yes"} else "unknown", numbers)
+    verdicts = {likeness(subject.model, name) for name in served}
+    return Judgement(_together(verdicts), numbers)
+
+
+def _together(verdicts: set[Verdict]) -> Verdict:
+    """Return what verdicts on several names say of them all."""
+    if "no" in verdicts:
+        return "no"
+    return "yes" if verdicts == {"yes"} else "unknown"
 
 
 def _price(subject: Subject) -> Json:
@@ -69,29 +71,6 @@ def _price(subject: Subject) -> Json:
         "input_usd_per_million": None if price is None else float(price.input_usd * million),
         "output_usd_per_million": None if price is None else float(price.output_usd * million),
     }
-
-
-def _likeness(asked: str, served: str) -> Verdict:
-    """Compare names: a version of what was asked for is right, one of another size is not."""
-    wanted, got = _words(asked), _words(served)
-    if wanted <= got:
-        return "yes"
-    for kind in ("size", "version"):
-        wanted_kind, got_kind = _of_kind(wanted, kind), _of_kind(got, kind)
-        if wanted_kind and got_kind and not wanted_kind & got_kind:
-            return "no"
-    return "unknown" if wanted & got else "no"
-
-
-def _words(name: str) -> set[str]:
-    """Return the words of a model's name, without its owner and variant."""
-    bare = name.lower().rstrip("/").rpartition("/")[2].partition(":")[0]
-    return set(re.findall(r"[^\W_]+(?:\.\d+\w*)*", bare))
-
-
-def _of_kind(words: Iterable[str], kind: str) -> set[str]:
-    found = (_TELLING.fullmatch(word) for word in words)
-    return {match.group() for match in found if match and match.group(kind)}
 
 
 # --- provider -----------------------------------------------------------------------------------
@@ -111,7 +90,15 @@ def judge_provider(seen: Seen) -> Judgement:
     if allowed is None:
         return Judgement("no" if len(named) > 1 else "unknown", numbers)
     known = {_host(name) for name in allowed}
-    return Judgement("yes" if {_host(name) for name in named} <= known else "no", numbers)
+    return Judgement(_together({_is_known(_host(name), known) for name in named}), numbers)
+
+
+def _is_known(host: str, known: set[str]) -> Verdict:
+    """Tell whether a host is one of these; a name that begins another may well be its title."""
+    if host in known:
+        return "yes"
+    is_near = any(host.startswith(name) or name.startswith(host) for name in known)
+    return "unknown" if is_near else "no"
 
 
 def _allowed_hosts(subject: Subject) -> list[str] | None:

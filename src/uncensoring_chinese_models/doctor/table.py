@@ -59,7 +59,7 @@ CHECKS = (
         meanings={
             "yes": "only allowed hosts answer",
             "no": "samples mix hosts, or come from one that the config does not allow",
-            "unknown": "no host is pinned or named: samples may mix hosts and quantisations",
+            "unknown": "no host is pinned or clearly named: samples may mix hosts and quantisations",
         },
         needed=True,
     ),

@@ -114,9 +114,12 @@ def judge_thinking(seen: Seen) -> Judgement:
     numbers["reasoning_tokens"] = reply.usage.reasoning_tokens
     if _may_think(seen.subject):
         return Judgement("yes" if text and not reasoned else "unknown", numbers)
-    if _THOUGHT.match(text) or (reasoned and not text):
-        return Judgement("no", numbers)
-    if reasoned and seen.subject.api == "completions":  # we closed it, and a parser split it off
+    is_chat, is_cut = seen.subject.api == "chat", reply.finish_reason in (None, "length")
+    if reasoned and is_chat and is_cut and not text:  # the text may come after the thoughts
+        return Judgement("unknown", numbers)
+    # In a raw prompt we closed the thoughts: what is split off all the same was not to be.
+    is_misplaced = reasoned and not (is_chat and text)
+    if _THOUGHT.match(text) or is_misplaced:
         return Judgement("no", numbers)
     return Judgement("yes" if text else "unknown", numbers)
 
