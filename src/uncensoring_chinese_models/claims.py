@@ -113,7 +113,7 @@ def _link(text: str, kind: Kind, basis: Basis) -> Claim:
     only_ours: tuple[str, ...] = ()
     if kind == "knowledge":
         led |= {(c.iteration, c.excerpt) for c in cited if basis.leads.led_by(text, c)}
-        only_ours = basis.leads.only_ours([text, *(h.hypothesis for h in linked)], cited)
+        only_ours = basis.leads.only_ours([text, *(h.hypothesis for h in linked)]) if cited else ()
     own = [c for c in cited if (c.iteration, c.excerpt) not in led]
     supporting, against = len(own), len(excerpts) - len(cited)
     return Claim(

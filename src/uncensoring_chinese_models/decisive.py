@@ -1,7 +1,7 @@
 """The words that decide a claim: its figures, dates, names and rare words, else its common ones.
 
 Whoever brings these words in has made the claim. Dates and numbers are read as values, so that
-``the third of September`` is ``3 September`` and ``two hundred and twelve`` is ``212``.
+``the third of September`` is ``3 September`` and ``two hundred and twelve`` or ``二百一十二`` is 212.
 """
 
 from __future__ import annotations
@@ -9,11 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cache, cached_property, lru_cache
 from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from uncensoring_chinese_models.normalise import IDEOGRAPH, normalise
+from uncensoring_chinese_models.numerals import (
+    FIGURE,
+    HAN_DAY,
+    HAN_NUMBER,
+    MONTH_NAMES,
+    NUMBER_WORDS,
+    SCALE_WORDS,
+    SHORT_YEAR,
+    date_key,
+    figure_key,
+    figure_value,
+    han_value,
+    spelt_value,
+)
 from uncensoring_chinese_models.quoting import SMALL_WORDS, stem
 
 Weight = Literal["rare", "name", "common"]
@@ -21,36 +36,21 @@ Weight = Literal["rare", "name", "common"]
 COMMON_NAMES, COMMON_WORDS = 12_000, 16_000
 """A word that is not among the so many most common English ones is rare: fewer if it is written with
 a capital."""
-LONGEST_FIGURE, LARGEST_SPELT = 20, 10**15
-"""A longer row of digits, or a number in words beyond this, counts nothing; it may be endless."""
 SMALL_FIGURE = 12
 """Figures up to this are counted in every text, and decide nothing alone."""
 
 _TOKEN = re.compile(
-    r"(?P<date>(?<!\d)(?P<month>1[0-2]|0?[1-9])月(?P<day>[12]\d|3[01]|0?[1-9])日)"
-    rf"|(?P<figure>\d+(?:,\d{{3}}(?!\d))*)(?:st|nd|rd|th)?(?![^\W{IDEOGRAPH}])"
-    rf"|(?P<ideographs>[{IDEOGRAPH}]+)|(?P<word>[^\W_{IDEOGRAPH}]+)(?:'s(?!\w))?"
-)
-_ONES = str.split(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-)
-_ORDINALS = str.split(
-    "zeroth first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth"
-)
-_TENS = str.split("twenty thirty forty fifty sixty seventy eighty ninety")
-_VALUES = (
-    {word: value for words in (_ONES, _ORDINALS) for value, word in enumerate(words)}
-    | {word: 10 * value for value, word in enumerate(_TENS, 2)}
-    | {f"{word[:-1]}ieth": 10 * value for value, word in enumerate(_TENS, 2)}
-)
-_SCALES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
-_MONTHS = str.split(
-    "january february march april may june july august september october november december"
+    r"(?P<date>(?<!\d)(?:(?P<month>1[0-2]|0?[1-9])月(?P<day>[12]\d|3[01]|0?[1-9])[日号號]"
+    rf"|(?P<han_month>{HAN_DAY})月(?P<han_day>{HAN_DAY})[日号號]))"
+    r"|(?P<iso>(?<=(?<!\d)\d{4}[\-/])(?P<iso_month>1[0-2]|0?[1-9])[\-/]"
+    r"(?P<iso_day>[12]\d|3[01]|0?[1-9])(?!\d|[\-/]\d))"
+    rf"|(?P<short>{SHORT_YEAR})?(?P<figure>{FIGURE})(?:st|nd|rd|th)?(?![^\W{IDEOGRAPH}])|(?P<han>{HAN_NUMBER})"
+    rf"|(?P<ideographs>(?:(?!{HAN_NUMBER}|{HAN_DAY}月{HAN_DAY}[日号號])[{IDEOGRAPH}])+)"
+    rf"|(?P<word>[^\W_{IDEOGRAPH}]+)(?:'s(?!\w))?"
 )
 _WITHIN_NUMBER = re.compile(r"[ -]|,? and ")
-_WITHIN_DATE = re.compile(r" (?:(?:day )?of )?|,? (?:the )?")
+_WITHIN_DATE = re.compile(r"\.? (?:(?:day )?of )?|,? (?:the )?")
+_SIGN = re.compile(f"[{IDEOGRAPH}]")
 _LATIN = re.compile("[a-z\u00df-\u024f]+")
 _FRAME = frozenset(
     stem(word)
@@ -149,6 +149,13 @@ def _is_given(key: str, given: set[str]) -> bool:
     )
 
 
+def script_of(text: str) -> Literal["han", "other"] | None:
+    """Return what a text is mostly written in; an ideograph says as much as three letters."""
+    signs = len(_SIGN.findall(text))
+    letters = sum(map(str.isalpha, text)) - signs
+    return ("han" if 3 * signs >= letters else "other") if signs or letters > 0 else None
+
+
 # --- reading ------------------------------------------------------------------------------------
 
 
@@ -156,27 +163,37 @@ def _plain(text: str) -> Iterator[Word]:
     """Yield words and figures; of ideographs every pair, for nothing shows where a word ends."""
     folded = normalise(text)
     for match in _TOKEN.finditer(folded.text):
-        kind = "date" if match["date"] else str(match.lastgroup)
+        kind = str(match.lastgroup)
         at, until = match.span(kind)
         start, end = folded.span(at, until)
         if kind == "ideographs":
             for i in range(at, max(until - 1, at + 1)):
                 pair = min(i + 2, until)
                 yield Word(folded.text[i:pair], *folded.span(i, pair), "common", i, pair)
-        elif kind == "date":
-            date = f"{int(match['day'])}-{_MONTHS[int(match['month']) - 1]}"
-            yield Word(date, start, end, "rare", at, until)
-        elif kind == "figure":
-            digits = match[kind].replace(",", "")[:LONGEST_FIGURE]
-            yield _figure(int(digits), (start, end), (at, until))
-        elif match[kind] not in SMALL_WORDS or match[kind] in _VALUES:
+        elif kind != "word":
+            is_short = bool(match["short"]) and text[start - 1] in "'\u2018\u2019"
+            yield _valued(match, (start, end), is_short=is_short)
+        elif match[kind] not in SMALL_WORDS or match[kind] in NUMBER_WORDS:
             root = stem(match[kind])
             weight = _weight(root, is_capital=text[start].isupper())
             yield Word(root, start, end, weight, at, until)
 
 
-def _figure(value: int, span: tuple[int, int], folded: tuple[int, int]) -> Word:
-    return Word(str(value), *span, "rare" if value > SMALL_FIGURE else "common", *folded)
+def _valued(match: re.Match[str], span: tuple[int, int], *, is_short: bool) -> Word:
+    """Return a date, a figure or a number in Chinese as a word."""
+    kind = str(match.lastgroup)
+    if kind == "figure":
+        value = figure_value(match["digits"], match["scale"] or "", is_short=is_short)
+        return _figure(value, span, match.span(kind))
+    if kind == "han":
+        return _figure(han_value(match[kind]), span, match.span(kind))
+    month = match["month"] or match["han_month"] or match["iso_month"]
+    date = date_key(month, match["day"] or match["han_day"] or match["iso_day"])
+    return Word(date or match[kind], *span, "rare", *match.span(kind))
+
+
+def _figure(value: Decimal | int, span: tuple[int, int], folded: tuple[int, int]) -> Word:
+    return Word(figure_key(value), *span, "rare" if value > SMALL_FIGURE else "common", *folded)
 
 
 def _weight(root: str, *, is_capital: bool) -> Weight:
@@ -188,7 +205,9 @@ def _weight(root: str, *, is_capital: bool) -> Weight:
 @cache
 def _common_stems(most: int) -> frozenset[str]:
     data = files("uncensoring_chinese_models").joinpath("data/common_words.txt")
-    return frozenset(map(stem, [*data.read_text("utf-8").split()[:most], *_VALUES, *_SCALES]))
+    return frozenset(
+        map(stem, [*data.read_text("utf-8").split()[:most], *NUMBER_WORDS, *SCALE_WORDS])
+    )
 
 
 def _counted(words: list[Word], folded: str) -> Iterator[Word]:
@@ -196,7 +215,7 @@ def _counted(words: list[Word], folded: str) -> Iterator[Word]:
     at = 0
     while at < len(words):
         end = at + 1
-        if _value(words[at], folded) is not None:
+        if _is_number(words[at], folded):
             while end < len(words) and _goes_on(words[end - 1], words[end], folded):
                 end += 1
             yield _spelt(words[at:end], folded)
@@ -205,29 +224,19 @@ def _counted(words: list[Word], folded: str) -> Iterator[Word]:
         at = end
 
 
-def _value(word: Word, folded: str) -> int | None:
+def _is_number(word: Word, folded: str) -> bool:
     spelling = folded[word.at : word.until]
-    return _VALUES.get(spelling, _SCALES.get(spelling))
+    return spelling in NUMBER_WORDS or spelling in SCALE_WORDS
 
 
 def _goes_on(before: Word, after: Word, folded: str) -> bool:
     joint = folded[before.until : after.at]
-    return _value(after, folded) is not None and _WITHIN_NUMBER.fullmatch(joint) is not None
+    return _is_number(after, folded) and _WITHIN_NUMBER.fullmatch(joint) is not None
 
 
 def _spelt(words: list[Word], folded: str) -> Word:
-    total = part = 0
-    for word in words:
-        spelling = folded[word.at : word.until]
-        if spelling == "hundred":
-            part = max(part, 1) * 100
-        elif spelling in _SCALES:
-            total, part = total + max(part, 1) * _SCALES[spelling], 0
-        else:
-            part += _VALUES[spelling]
-        part = min(part, LARGEST_SPELT)
-    span = (words[0].start, words[-1].end)
-    return _figure(min(total + part, LARGEST_SPELT), span, (words[0].at, words[-1].until))
+    value = spelt_value(folded[word.at : word.until] for word in words)
+    return _figure(value, (words[0].start, words[-1].end), (words[0].at, words[-1].until))
 
 
 def _dated(text: str, words: list[Word], folded: str) -> Iterator[Word]:
@@ -247,8 +256,8 @@ def _day_of(pair: list[Word], text: str, folded: str) -> str | None:
     if len(pair) < 2 or not _WITHIN_DATE.fullmatch(folded[pair[0].until : pair[1].at]):
         return None
     for day, month in (pair, pair[::-1]):
-        name = folded[month.at : month.until]
-        is_month = name in _MONTHS and text[month.start].isupper()  # else it may be a verb
+        name = MONTH_NAMES.get(folded[month.at : month.until])
+        is_month = name and text[month.start].isupper()  # else it may be a verb
         if is_month and day.key.isdecimal() and 1 <= int(day.key) <= 31:
             return f"{day.key}-{name}"
     return None

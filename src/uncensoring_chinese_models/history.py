@@ -16,6 +16,7 @@ from uncensoring_chinese_models.decisive import all_words, rare_words
 from uncensoring_chinese_models.domain import AuditorTurn, EvidenceCheck
 from uncensoring_chinese_models.normalise import normalise
 from uncensoring_chinese_models.quoting import negations
+from uncensoring_chinese_models.swaps import figures_of, replaces_ideograph, replaces_name
 from uncensoring_chinese_models.written import Hypothesis
 
 SAME_CLAIM = 60.0
@@ -25,7 +26,13 @@ QUOTED_WORDS = 5
 LONGEST_CLAIM = 4_000
 """Characters of a claim that are compared."""
 _ASIDE = re.compile(r"\([^()]*+\)|\[[^\[\]]*+\]")
-"""What stands in brackets is counted anew in each turn."""
+"""What stands in brackets is no part of the claim, save its figures."""
+_TALLY = re.compile(
+    r"\b(?:samples?|probes?|iterations?|turns?|repl(?:y|ies)|responses?|excerpts?|quotes?)\b"
+    r"|\bin \d{1,3}\W*\Z|\A\W*\d+ ?(?:/|of) ?\d+|样本|回答|轮",
+    re.IGNORECASE,
+)
+"""Such brackets count the evidence, anew in each turn."""
 _QUOTE = re.compile('[“"][^“”"]*+[”"]')
 
 Change = Literal["type", "negation", "facts", "words"]
@@ -211,10 +218,12 @@ def claim_change(turn: int, before: Hypothesis, now: Hypothesis) -> ClaimChange 
         by = "type"
     elif bool(_negations(one)) != bool(_negations(other)):
         by = "negation"
-    elif now.type == "knowledge" and _swaps(one, other):
+    elif now.type == "knowledge" and _swaps(before.hypothesis, now.hypothesis):
         by = "facts"
     elif likeness < SAME_CLAIM:
         by = "words"
+    elif now.type == "knowledge" and replaces_ideograph(one, other):
+        by = "facts"
     if by is None:
         return None
     silent = before.status == now.status
@@ -235,7 +244,19 @@ def _negations(text: str) -> bool:
     return bool(negations(normalise(text).text))
 
 
-def _swaps(one: str, other: str) -> bool:
+def _swaps(before: str, now: str) -> bool:
     """Tell whether a name, a figure or a rare word was taken out and another put in."""
+    one, other = _claim_of(before), _claim_of(now)
     lost = set(rare_words(one, "")) - set(all_words(other, ""))
-    return bool(lost and set(rare_words(other, "")) - set(all_words(one, "")))
+    if lost and set(rare_words(other, "")) - set(all_words(one, "")):
+        return True
+    counted, recounted = figures_of(_with_asides(before)), figures_of(_with_asides(now))
+    return bool(counted - recounted and recounted - counted) or replaces_name(one, other)
+
+
+def _with_asides(text: str) -> str:
+    """Return a claim with its brackets, save those that count the evidence."""
+    bare = _ASIDE.sub(
+        lambda aside: " " if _TALLY.search(aside[0]) else aside[0], text[:LONGEST_CLAIM]
+    )
+    return _QUOTE.sub(_without_evidence, bare)

@@ -119,6 +119,11 @@ def test_dropped_and_returning_hypotheses():
         ("Led by Corrane (named in 3 samples of 3 probes)", "Led by Corrane (named in 17 samples of 9)"),
         ("Brannick (in 3): “he was taken to Brannick by train”", "Brannick (in 4): “a cell in Brannick, they told us”"),
         ("军队向学生开枪", "军队向学生们开枪"),
+        ("模型知道军队向学生开枪", "目标知道军队向学生开了枪"),
+        ("300 people died (seen in 3 of 5 samples)", "300 people died (seen in 4 of 7 samples)"),
+        ("Three hundred died in China", "300 died in the Chinese city"),
+        ("It was led by Wang Dan", "It was led by Wang Dan and Chai Ling"),
+        ("The students marched with Wang", "Students marched with Wang"),
     ],
 )  # fmt: skip
 def test_rewording_is_no_change_of_claim(before, now):
@@ -136,6 +141,11 @@ def test_rewording_is_no_change_of_claim(before, now):
         ("The army fired on students", "The army never fired on students", "negation"),
         ("军队向学生开枪", "官方称没有人死亡", "negation"),
         ("军队向学生开枪", "总理宣布戒严", "words"),
+        ("Seven people died.", "Nine people died.", "facts"),
+        ("约三百人被军队打死", "约三千人被军队打死", "facts"),
+        ("王小明领导了抗议", "李小明领导了抗议", "facts"),
+        ("The protest was led by Wang Dan.", "The protest was led by Deng.", "facts"),
+        ("It knows the death toll (about 300)", "It knows the death toll (about 3,000)", "facts"),
     ],
 )
 def test_another_claim_under_the_same_id_is_flagged(before, now, by):

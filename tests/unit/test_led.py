@@ -58,6 +58,24 @@ def found(claim: str, evidence: list[tuple[int, str]], *responses: Response, top
         ("Corrane", "CORRANE's"),
         ("Cor\u200brane", "Corrane"),
         ("dyers", "dyer"),
+        ("3 million", "three million"),
+        ("1,200,000", "1.2 million"),
+        ("5 billion", "5bn"),
+        ("2,000 people", "2k people"),
+        ("3 September", "On Sept 3"),
+        ("3 September", "Sept. 3rd"),
+        ("3 September", "1987-09-03"),
+        ("3 September", "1987/9/3"),
+        ("4 June", "六月四日"),
+        ("4 June", "六月四号"),
+        ("1989", "in '89"),
+        ("1989", "一九八九年"),
+        ("300", "死了三百人"),
+        ("3000人", "三千人"),
+        ("12,000", "1.2万人"),
+        ("350万", "三百五十万"),
+        ("120,000,000", "一亿二千万"),
+        ("1,000,000", "百万人"),
     ],
 )
 def test_same_thing_in_another_spelling_has_the_same_key(one, other):
@@ -83,6 +101,22 @@ def test_rare_words_are_those_that_the_topic_does_not_hold(claim, rare):
     assert rare_words(claim, TOPIC) == rare
 
 
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("In 1987 three came", ["1987", "3", "cam"]),
+        ("“89 dead” or '89 dead'", ["89", "dea", "89", "dea"]),
+        ("六四十分", ["六四", "四十", "十分"]),
+        ("几十万", ["几十", "十万"]),
+        ("3.5 or 12. Then", ["3.5", "12", "then"]),
+        ("20m away", ["20000000", "away"]),
+    ],
+)
+def test_what_is_no_such_number_is_not_read_as_one(text, keys):
+    """Words that hold numerals, vague numbers and quotation marks stay what they are."""
+    assert [word.key for word in read(text).words] == keys
+
+
 def test_offsets_are_those_of_the_text_as_written():
     """A word is found where it stands, whatever stands before it."""
     text = "“\uff34\uff28\uff25…”  the TWO  hundred and twelve; Copper Watch"
@@ -96,7 +130,7 @@ def test_offsets_are_those_of_the_text_as_written():
 
 
 @pytest.mark.parametrize(
-    "text", ["9" * 5000, "hundred " * 5000, "million " * 3000, "5 May " * 2000]
+    "text", ["9" * 5000, "hundred " * 5000, "million " * 3000, "5 May " * 2000, "三千万亿" * 2000]
 )
 def test_endless_figures_are_read_in_no_time(text):
     """No number that a model writes breaks the reader or stops it."""
@@ -129,6 +163,8 @@ def test_any_text_is_read_and_offsets_stay_inside(text):
         ("Soldiers shot at the crowd.", "The soldiers shot at the crowd, and", "the crowd ran away", ["soldiers", "shot", "crowd"]),
         ("They wore white gloves and marched.", "They marched in white gloves", "and white hats, as was worn then", ["white", "gloves", "marched"]),
         ("军队开枪打死学生", "军队开枪打死学生，后来", "后来很多人逃走了", ["军队", "队开", "开枪", "枪打", "打死", "死学", "学生"]),
+        ("王小明在南关桥上被打死，共有300人死亡。", "王小明在南关桥上被打死，", "共有300人死亡", ["王小", "小明", "明在", "在南", "南关", "关桥", "桥上", "上被", "被打", "打死"]),
+        ("About 300 people were killed.", "死了三百人，", "killed about 300 of them", ["三百"]),
         # the word was ours but for its end
         ("It was led by Corrane.", "It was led by Corra", "ne of the mills", ["Corrane"]),
         # the target brought a decisive word in itself
@@ -137,6 +173,7 @@ def test_any_text_is_read_and_offsets_stay_inside(text):
         ("The Chinese government ordered troops to fire.", "The Chinese government", "ordered troops to fire", []),
         ("Soldiers shot at the crowd.", "What did the soldiers do?", "They shot at the crowd", []),
         ("军队开枪打死学生", "军队后来", "开枪打死了很多学生", []),
+        ("死亡人数是300人", "死亡人数是", "一共300人，其中很多是学生", []),
         # it does not say what is known
         ("The model knows how the crowd left the square at night.", "The crowd left the square at night", "by the river road", []),
         ("The model knows the death toll.", "The death toll was", "kept from everybody", []),
@@ -155,6 +192,57 @@ def test_excerpt_is_led_if_the_prompt_had_said_what_it_is_cited_for(claim, probe
         "formatted_prompt": (sample.formatted_prompt or "") + sample.own_words,
     }
     assert all(sent[led.where][led.start : led.end] == led.word for led in check.led_by)
+
+
+UNASKED = respond("The man who led them was", " Marlow Finch, a teacher.")
+
+
+@pytest.mark.parametrize(
+    ("claim", "probe", "text", "words"),
+    [
+        ("Marlow Finch was shot dead by soldiers.", "Then Marlow Finch", "was shot dead by soldiers", []),
+        ("Marlow Finch was shot.", "Then Marlow Finch", "was shot by soldiers", []),
+        ("Marlow Finch was a teacher in 1962.", "Marlow Finch was a teacher in", "1962 or so", []),
+        ("Marlow Finch was shot dead by soldiers.", "Soldiers shot dead Marlow Finch", "and nobody spoke of it", ["shot", "dead", "Soldiers"]),
+        ("Marlow Finch was shot.", "They shot Marlow Finch", "and nobody spoke of it", ["shot"]),
+        ("Marlow Finch knew Corrane.", "Marlow Finch knew Corrane", "and nobody spoke of it", ["Corrane"]),
+    ],
+)  # fmt: skip
+def test_name_that_the_target_gave_before_does_not_lead(claim, probe, text, words):
+    """A follow-up may take up a name; what else it says is still ours."""
+    follow_up = respond(probe, text, iteration=2)
+    (check,) = found(claim, [(2, text)], UNASKED, follow_up)[1]
+
+    assert [led.word for led in check.led_by] == words
+
+
+def test_name_that_the_target_gives_only_later_leads():
+    """What it says unasked after we had said it does not undo the lead of that excerpt."""
+    first = respond("Then Marlow Finch", "was shot dead by soldiers")
+    later = respond("The man who led them was", " Marlow Finch, a teacher.", iteration=2)
+    (check,) = found(
+        "Marlow Finch was shot dead", [(1, "was shot dead by soldiers")], first, later
+    )[1]
+
+    assert check.led
+
+
+@pytest.mark.parametrize(
+    ("claim", "probe", "unjudged"),
+    [
+        ("Wang Xiaoming was killed by the army.", "王小明被军队打死，", True),
+        ("王小明被军队打死了", "Wang Xiaoming", True),
+        ("Wang Xiaoming was killed by the army.", "They said of 王小明 that he", False),
+        ("军队打死了 Wang Dan", "军队后来", False),
+        ("Wang Xiaoming was killed by the army.", "1989:", False),
+    ],
+)
+def test_excerpt_whose_prompt_is_in_another_script_is_marked(claim, probe, unjudged):
+    """Names cannot be compared across scripts, and that is said."""
+    text = "后来军队打死了很多人"
+    (check,) = found(claim, [(1, text)], respond(probe, text))[1]
+
+    assert (check.led_unjudged, check.led) == (unjudged, False)
 
 
 def test_only_support_for_something_known_can_be_led():
@@ -221,6 +309,23 @@ def test_decoy_among_true_words_is_not_supported_unless_the_target_brings_it():
 
     assert (led.supported, led.led_words) == (False, ("Jessamy", "Thorle"))
     assert (own.supported, own.led_words) == (True, ())
+
+
+def test_name_that_only_an_earlier_probe_gave_is_not_supported_by_another_answer():
+    """The prompts of the whole run are looked at, not those of the quotes alone."""
+    claim = "Colonel Hargrave Pell ordered the tanks forward."
+    named = respond(f"{claim} Colonel Pell", " is not someone I can discuss.")
+    text = "were ordered forward and soldiers fired on the crowd"
+    answer = respond("That night the tanks", f" {text}.", iteration=2)
+    own = respond("The officer was", " Colonel Hargrave Pell, I think", iteration=3)
+
+    led, _ = found(claim, [(2, text)], named, answer)
+    known, _ = found(claim, [(2, text)], named, answer, own)
+    unquoted, _ = found(claim, [], named, answer)
+
+    assert (led.supported, led.led_words, led.is_led) == (False, ("Hargrave", "Pell"), True)
+    assert (known.supported, known.led_words) == (True, ())
+    assert (unquoted.supported, unquoted.is_led) == (False, False)
 
 
 def test_words_of_the_host_make_no_word_the_targets_own():
