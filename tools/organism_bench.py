@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.baseline.auditor import BaselineAuditor
 from uncensoring_chinese_models.demo import demo_config
 from uncensoring_chinese_models.family import PREFIX, load_family
 from uncensoring_chinese_models.job import run_job
@@ -99,11 +100,15 @@ def run_once(name: str, seed: int, folder: str) -> Row:
 
 def replay_once(run: Path) -> Row:
     """Derive a recorded run again, and return the counts of its score."""
-    replayed = replay((run / "config.yaml").read_bytes(), (run / "journal.jsonl").read_bytes())
-    if not replayed.ended or replayed.unused_calls:
-        why = replayed.stopped_at or replayed.problem or "other probes would be sent now"
-        raise SystemExit(f"{run} cannot be counted again: {why}")
+    config, journal = ((run / name).read_bytes() for name in ("config.yaml", "journal.jsonl"))
+    replayed = replay(config, journal, BaselineAuditor)
+    if not replayed.ended:
+        why = replayed.stopped_at or replayed.problem
+        raise SystemExit(f"{run} cannot be counted again: other probes would be sent now ({why})")
     summary = json.loads(replayed.files["summary.json"])
+    recorded = json.loads((run / "summary.json").read_bytes())
+    if summary["total_iterations"] != recorded["total_iterations"]:
+        raise SystemExit(f"{run} cannot be counted again: fewer probes would be sent now")
     with tempfile.TemporaryDirectory() as folder:
         for name, content in replayed.files.items():
             (Path(folder) / name).parent.mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 import socket
 import zipfile
 from dataclasses import dataclass
@@ -24,12 +25,19 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.leaks import Leak, find_leaks
 from uncensoring_chinese_models.run_store import RunStore
-from uncensoring_chinese_models.run_tree import BUNDLED, MANIFEST, README, read_tree
+from uncensoring_chinese_models.run_tree import BUNDLED, MANIFEST, README, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from uncensoring_chinese_models.run_tree import RunTree
+
 MOST_SHOWN = 20
+_OF_A_RUN = re.compile(
+    r"config\.yaml|journal\.jsonl|report\.md|doctor\.json"
+    r"|(?:auditor_turns|audited_responses)/[0-9]{3,9}\.json"
+)
+"""The files that a run has before its summary lists them."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _ABOUT = """\
 An audit of a language model, as uncensoring_chinese_models recorded it.
@@ -60,23 +68,21 @@ class Packed:
     sha256: str
     kept: list[str]
     """What was found and packed all the same."""
+    left_out: list[str]
+    """Hidden files and folders, no part of the run, that were not packed."""
 
 
 def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False) -> Packed:
     """Pack a run directory.
 
     Raises:
-        RunStoreError: it is no run directory, or the archive cannot be written.
+        RunStoreError: it is no directory of an audit, or the archive cannot be written.
         CorruptRunError: its files are not those that its summary lists.
         UnfitToPublishError: it holds what should not be published; nothing was packed.
     """
     store = RunStore.existing(folder)
-    tree = read_tree(folder)
-    if tree.problems:
-        name, why = next(iter(tree.problems.items()))
-        raise CorruptRunError(f"{folder / name} {why}; nothing was packed.")
-    if store.is_finished:
-        store.check_hashes(store.read_summary())
+    tree = read_run(folder)
+    _refuse_strangers(store, tree)
     leaks = find_leaks(tree.files, _secrets(folder), _names())
     if leaks and not (keep_found and not any(leak.is_secret for leak in leaks)):
         raise UnfitToPublishError(_refusal(folder, leaks))
@@ -84,7 +90,26 @@ def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False)
     content = archive(tree.files)
     _write(path, content, folder)
     kept = [str(leak) for leak in leaks]
-    return Packed(path, len(tree.files), hashlib.sha256(content).hexdigest(), kept)
+    digest = hashlib.sha256(content).hexdigest()
+    return Packed(path, len(tree.files), digest, kept, tree.leftovers)
+
+
+def _refuse_strangers(store: RunStore, tree: RunTree) -> None:
+    """Refuse a folder with anything in it that its run did not write."""
+    if tree.problems:
+        name, why = next(iter(tree.problems.items()))
+        raise CorruptRunError(f"{store.folder / name} {why}; nothing was packed.")
+    listed = None
+    if store.is_finished:
+        summary = store.read_summary()
+        store.check_hashes(summary)
+        listed = {*summary["sha256"], "summary.json"}
+    for name in tree.files:
+        if name not in listed if listed is not None else not _OF_A_RUN.fullmatch(name):
+            raise CorruptRunError(
+                f"{store.folder / name} is no file of the run; nothing was packed. Move it "
+                "elsewhere."
+            )
 
 
 def _write(path: Path, content: bytes, folder: Path) -> None:

@@ -61,6 +61,9 @@ def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) ->
     packed = pack_run(Path(run_dir), Path(out) if out else None, keep_found=keep_found)
     for found in packed.kept:
         print(f"warning: packed all the same: {visible(found)}", file=sys.stderr)
+    if packed.left_out:
+        names = visible(", ".join(packed.left_out))
+        print(f"note: hidden, no part of the run, and left out: {names}", file=sys.stderr)
     print(f"Packed {packed.files} files into {visible(str(packed.path))}")
     print(f"  sha256: {packed.sha256}")
     print(f"Anyone can check it: ucm verify {visible(str(packed.path))}")
@@ -77,6 +80,7 @@ def _lines(run_dir: str, result: Verification) -> Iterator[str]:
     failures = result.failures
     if not failures:
         state = "All of it holds." if result.ended else "What there is of it holds."
+        state = state if result.all_compared else "What could be compared holds."
         yield f"{state} {result.proves}"
         return
     yield (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -15,6 +16,9 @@ GIVEN = ("config.yaml", "journal.jsonl")
 """The files that the others follow from."""
 MOST_EARLIER_STATES = 20
 """How often a run may have been taken up again for its stale files to be recognised."""
+MOST_NAMED = 10
+"""Of the kinds of keys and files that were not compared."""
+_NUMBER = re.compile(r"(?<=[./ ])[0-9]+(?=\.|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +40,24 @@ class Compared:
     """What comparing has shown."""
 
     files: int = 0
-    not_compared: int = 0
+    not_compared: list[str] = field(default_factory=list)
+    """Keys that only one version writes, and files without values that differ."""
     failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def notes(self) -> list[str]:
+        """What a reader must know of what was not compared, each kind of key named once."""
+        kinds = list(dict.fromkeys(_NUMBER.sub("*", one) for one in self.not_compared))
+        if not kinds:
+            return []
+        more = f" and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
+        notes = [f"Not compared: {', '.join(kinds[:MOST_NAMED])}{more}."]
+        if "report.md" in kinds:
+            notes.append(
+                "report.md is not what this version derives from the journal: whether it was "
+                "changed or is only worded otherwise, the version that made the run can tell."
+            )
+        return notes
 
 
 def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
@@ -85,10 +105,11 @@ def _explain(
             one for one in differences(name, stored, derived) if not one.where.startswith("line ")
         ]
         found = [one for one in found if not _is_hash(one.where)]
-        compared.not_compared += sum(one.is_absence for one in found)
-        found = [one for one in found if not one.is_absence]
+        absent = [one for one in found if one.is_absence and one.where != "sha256"]
+        compared.not_compared += [f"{name}: {one.where}" for one in absent]
+        found = [one for one in found if one not in absent]
     else:
-        compared.not_compared += 1
+        compared.not_compared.append(name)
         return
     compared.failures += [Failure(name, one.where, one.says) for one in found]
 

@@ -20,7 +20,7 @@ class Difference:
     where: str
     says: str
     is_absence: bool = False
-    """True when only one of the two has a value there."""
+    """True when only one of the two has this key; a list that is longer is another value."""
 
 
 def differences(name: str, stored: bytes, derived: bytes) -> list[Difference]:
@@ -55,24 +55,29 @@ def json_differences(stored: Any, derived: Any, path: str = "") -> Iterator[Diff
     if isinstance(stored, dict) and isinstance(derived, dict):
         for key in dict.fromkeys([*derived, *stored]):
             here = f"{path}.{key}" if path else str(key)
-            yield from _one(stored.get(key, _ABSENT), derived.get(key, _ABSENT), here)
+            if key not in stored or key not in derived:
+                says = _only_one(stored.get(key, _ABSENT), derived.get(key, _ABSENT))
+                yield Difference(here, says, is_absence=True)
+            else:
+                yield from json_differences(stored[key], derived[key], here)
     elif isinstance(stored, list) and isinstance(derived, list):
         for index in range(max(len(stored), len(derived))):
             one, other = (
                 value[index] if index < len(value) else _ABSENT for value in (stored, derived)
             )
-            yield from _one(one, other, f"{path}.{index}" if path else str(index))
+            here = f"{path}.{index}" if path else str(index)
+            if one is _ABSENT or other is _ABSENT:
+                yield Difference(here, _only_one(one, other))
+            else:
+                yield from json_differences(one, other, here)
     elif stored != derived:
         yield Difference(path, f"{_shown(stored)} stored, {_shown(derived)} recomputed")
 
 
-def _one(stored: Any, derived: Any, path: str) -> Iterator[Difference]:
+def _only_one(stored: Any, derived: Any) -> str:
     if stored is _ABSENT:
-        yield Difference(path, f"absent, {_shown(derived)} recomputed", is_absence=True)
-    elif derived is _ABSENT:
-        yield Difference(path, f"{_shown(stored)} stored, absent when recomputed", is_absence=True)
-    else:
-        yield from json_differences(stored, derived, path)
+        return f"absent, {_shown(derived)} recomputed"
+    return f"{_shown(stored)} stored, absent when recomputed"
 
 
 def _first_line(stored: bytes, derived: bytes) -> Difference:

@@ -1,7 +1,8 @@
 """What should not be published with a run: keys, paths, and names of machines and people.
 
 What models wrote is searched for keys, home folders and this machine's name only; what we and the
-servers wrote, and the settings, also for absolute paths and private addresses.
+servers wrote, the settings with their comments, and a prompt file of one's own, also for absolute
+paths and private addresses.
 """
 
 from __future__ import annotations
@@ -23,16 +24,30 @@ SHORTEST_NAME = 4
 COMMON_NAMES = frozenset({"localhost", "host", "server", "ubuntu", "debian", "linux", "runner"})
 _KEY = re.compile(
     r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}"
+    r"|\b(?:gsk_|xai-|nvapi-|tgp_v1_)[A-Za-z0-9_-]{20,}"
     r"|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}|\bBearer [A-Za-z0-9._~+/-]{16,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
 )
 _HOME = re.compile(r"(?:/(?:home|Users)/|/root(?=/)|[A-Za-z]:\\+Users\\+)[\w.-]*")
-_WHOLE_PATH = re.compile(r"(?:/|~\w|[A-Za-z]:[\\/])\S*")
-_PATH = re.compile(r"(?<![\w/:.>~-])/(?:[\w.@+-]+/)+[\w.@+-]+")
+_WHOLE_PATH = re.compile(r"(?:/|~\w|[A-Za-z]:[\\/]|\\\\\w).*")
+_PATH = re.compile(
+    r"(?<![\w/:.>~-])/(?:[\w.@+-]+/)+[\w.@+-]+"
+    r"|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+|(?<![\w\\])\\\\[\w.-]+\\[^\s\"'<>|]+"
+)
+_WEB = re.compile(r"(?:https?://|\bwww\.)[\w%/?#@!$&*+=:.~-]+", re.ASCII)
+"""A page's address, in which /home/ is no folder of anybody's."""
 _ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
-_OUR_WORDS = frozenset({"error", "message", "status_detail", "problems"})
-"""Keys whose texts we or a server's error wrote."""
+_COMMENT = re.compile(rb"(?:^|\s)#(.*)", re.MULTILINE)
+_OUR_WORDS = frozenset(
+    {"error", "message", "status_detail", "problems", "comment", "auditor_prompt"}
+)
+"""Keys whose texts we, a server's error or the user wrote."""
 _PRIVATE = (".local", ".localdomain", ".internal", ".intranet", ".lan", ".corp", ".home.arpa")
+_MACHINE = re.compile(
+    r"(?<![\w.-])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[\w-]+(?:\.[\w-]+)+)(?![\w-])"
+    r"|(?<=\[)[0-9a-fA-F:]+:[0-9a-fA-F:.]*(?=\])|(?<=\bhost )[\w.-]+(?=:[0-9])"
+)
+"""What may name a machine without the scheme of an address: ``10.0.0.7``, ``m.lab.internal``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +92,7 @@ def _secrets(file: str, text: str, secrets: Mapping[str, str]) -> Iterator[Leak]
 
 
 def _known(file: str, text: str, names: Iterable[str]) -> Iterator[Leak]:
-    for match in _HOME.finditer(text):
+    for match in _HOME.finditer(_WEB.sub(" ", text)):
         yield Leak(file, f"a home folder: {preview(match[0], 60)}")
     for name in names:
         is_telling = len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES
@@ -87,20 +102,25 @@ def _known(file: str, text: str, names: Iterable[str]) -> Iterator[Leak]:
 
 def _in_value(file: str, key: str, value: str) -> Iterator[Leak]:
     """Look at one text of a file that is data."""
-    if key == "config" and _WHOLE_PATH.fullmatch(value):
-        yield Leak(file, f"an absolute path: {preview(value, 60)}")
-    elif key in _OUR_WORDS:
-        for match in _PATH.finditer(_ADDRESS.sub("", value)):
-            yield Leak(file, f"an absolute path: {preview(match[0], 60)}")
-    if key == "config" or key in _OUR_WORDS:
-        for match in _ADDRESS.finditer(value):
-            if _is_private(match[0]):
-                yield Leak(file, f"a private address: {preview(match[0], 60)}")
+    if key != "config" and key not in _OUR_WORDS:
+        return
+    paths, hosts = [], []
+    if key in _OUR_WORDS:
+        without = _ADDRESS.sub("", value)
+        paths = _PATH.findall(without)
+        hosts = [name for name in _MACHINE.findall(without) if _is_private(name)]
+    elif _WHOLE_PATH.fullmatch(value):
+        paths = [value]
+    hosts += [address for address in _ADDRESS.findall(value) if _is_private(_host(address))]
+    yield from (Leak(file, f"an absolute path: {preview(path, 60)}") for path in paths)
+    yield from (Leak(file, f"a private address: {preview(host, 60)}") for host in hosts)
 
 
 def _strings(file: str, content: bytes) -> Iterator[tuple[str, str]]:
     """Yield the texts of a file with the key that they stand under; ``config`` for settings."""
     if file == "config.yaml":
+        for comment in _COMMENT.findall(content):
+            yield "comment", comment.decode("utf-8", "replace")
         try:
             yield from _walk(parse_mapping(content, file), "config")
         except ConfigError:
@@ -129,14 +149,17 @@ def _walk(value: Any, key: str) -> Iterator[tuple[str, str]]:
                     pending.append((str(child_key), "config"))
 
 
-def _is_private(address: str) -> bool:
-    """Tell whether an address names a machine that strangers cannot reach, this one aside."""
+def _host(address: str) -> str:
     try:
-        host = urlsplit(address).hostname or ""
+        return urlsplit(address).hostname or "localhost"
     except ValueError:
-        return False
+        return "localhost"
+
+
+def _is_private(host: str) -> bool:
+    """Tell whether it is a machine that strangers cannot reach, this one aside."""
     try:
         number = ipaddress.ip_address(host)
     except ValueError:
-        return host != "localhost" and ("." not in host or host.endswith(_PRIVATE))
-    return number.is_private and not number.is_loopback
+        return host != "localhost" and ("." not in host or host.lower().endswith(_PRIVATE))
+    return not (number.is_global or number.is_loopback)

@@ -7,6 +7,7 @@ end of the record: what the journal lacks ends the replay and is never asked for
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,15 +27,17 @@ from uncensoring_chinese_models.errors import (
     ResumeMismatchError,
 )
 from uncensoring_chinese_models.journal import Journal
+from uncensoring_chinese_models.protocols import ModelClient
 from uncensoring_chinese_models.run_store import RunStore
 from uncensoring_chinese_models.unfold import Parts, unfold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from uncensoring_chinese_models.domain import AuditEvent, Call, Json, Status
     from uncensoring_chinese_models.errors import ClientError
 
+Auditor = Callable[[AuditConfig], ModelClient]
 NO_PRICES = {"auditor": None, "target": None}
 """Whatever prices decided is in the journal."""
 
@@ -76,11 +79,17 @@ class Replayed:
         return names[self.files_of_events :] if self.ended else names[-1:]
 
 
-def replay(config_yaml: bytes, journal: bytes) -> Replayed:
-    """Derive a run again from an unbroken journal; it never raises, whatever is in there."""
+def replay(config_yaml: bytes, journal: bytes, auditor: Auditor | None = None) -> Replayed:
+    """Derive a run again from an unbroken journal; it never raises, whatever is in there.
+
+    Args:
+        config_yaml: the config as it is stored.
+        journal: the journal as it is stored.
+        auditor: who is asked in place of the recorded auditor: rules that may have changed since.
+    """
     replayed = Replayed()
     try:
-        asyncio.run(_replay(config_yaml, journal, replayed))
+        asyncio.run(_replay(config_yaml, journal, replayed, auditor))
     except NotRecordedError as err:
         replayed.stopped_at = str(err)
     except FailedCheckError:
@@ -98,7 +107,9 @@ def earlier_states(journal: bytes) -> Iterator[bytes]:
             yield b"".join(line + b"\n" for line in lines[:number])
 
 
-async def _replay(config_yaml: bytes, content: bytes, replayed: Replayed) -> None:
+async def _replay(
+    config_yaml: bytes, content: bytes, replayed: Replayed, instead: Auditor | None
+) -> None:
     journal = Recording()
     journal.load(content)
     replayed.header, replayed.process = journal.header, journal.process
@@ -111,14 +122,15 @@ async def _replay(config_yaml: bytes, content: bytes, replayed: Replayed) -> Non
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
     store.config_sha256 = journal.header.get("config_sha256")
     replayed.files = store.files
-    auditor, target = (Journaled(EndOfRecord(), journal, InFlight()) for _ in range(2))
+    recorded = Journaled(EndOfRecord(), journal, InFlight())
+    auditor = recorded if instead is None else instead(config)
     gate = BudgetGate(BudgetMeter(config.budget), NO_PRICES, journal)
 
     def watch(_: AuditEvent) -> None:
         replayed.files_of_events = len(store.files)
 
     try:
-        parts = Parts(config, auditor, target, gate, journal, store, NO_PRICES)
+        parts = Parts(config, auditor, recorded, gate, journal, store, NO_PRICES)
         await unfold(parts, watch, lambda _: None)
         replayed.ended = True
     finally:

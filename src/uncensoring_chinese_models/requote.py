@@ -17,8 +17,8 @@ from uncensoring_chinese_models.quoting import read_quote
 
 LITERAL = ("exact", "normalised", "other_iteration")
 """Verdicts that say: these very words stand there, but for typography."""
-_RESPONSE = re.compile(r"audited_responses/(\d+)\.json")
-_TURN = re.compile(r"auditor_turns/\d+\.json")
+_RESPONSE = re.compile(r"audited_responses/([0-9]{1,9})\.json")
+_TURN = re.compile(r"auditor_turns/[0-9]{1,9}\.json")
 
 
 @dataclass(slots=True)

@@ -13,7 +13,9 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+from uncensoring_chinese_models.chain import read_line, whole_lines
 from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.visible import visible
 
 MOST_BYTES = 1 << 30
 """Of all files together; a run of 20 iterations has about a megabyte."""
@@ -23,6 +25,11 @@ BUNDLED = "run/"
 """The folder of a bundle that holds the run."""
 MANIFEST = "MANIFEST.sha256"
 README = "README.txt"
+_PART = 1 << 16
+"""How much of a member is unpacked at a time."""
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Ways to pack of which no more is unpacked than is asked for."""
+_TOO_MUCH = "is more than a run holds; it was not read"
 _UNREADABLE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -44,7 +51,7 @@ class RunTree:
     problems: dict[str, str] = field(default_factory=dict)
     """What was not read, by path, and why."""
     leftovers: list[str] = field(default_factory=list)
-    """Files that a process leaves when it is killed; no part of the run."""
+    """Hidden files and folders, such as a killed process leaves; no part of the run."""
     around: dict[str, bytes] | None = None
     """All members of a bundle, by their paths in it; None for a directory."""
     _size: int = 0
@@ -53,13 +60,42 @@ class RunTree:
         """Return how many bytes may still be read."""
         return MOST_BYTES - self._size
 
-    def add(self, name: str, content: bytes | None) -> None:
-        """Keep a file's content, unless it is more than may be read."""
-        if content is None or len(content) > self.room() or len(self.files) >= MOST_FILES:
-            self.problems[name] = "is more than a run holds; it was not read"
-            return
-        self._size += len(content)
+    def count(self, size: int) -> None:
+        """Count bytes that were read, whether or not they are kept."""
+        self._size += size
+
+    def add(self, name: str, content: bytes | None) -> bool:
+        """Keep a file's content, unless it is more than may be read; tell whether it was kept."""
+        if content is None or self.room() < 0 or len(self.files) >= MOST_FILES:
+            self.problems[name] = _TOO_MUCH
+            return False
         self.files[name] = content
+        return True
+
+
+def read_run(path: Path) -> RunTree:
+    """Read a run directory or a bundle that holds an audit.
+
+    Raises:
+        RunStoreError: it is neither, or the record of something else.
+    """
+    tree = read_tree(path)
+    purpose = _purpose(tree.files.get("journal.jsonl", b""))
+    if purpose is not None:
+        raise RunStoreError(
+            f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
+            "run in it."
+        )
+    return tree
+
+
+def _purpose(journal: bytes) -> object:
+    """Return what a journal was written for, if that is no audit."""
+    lines, _ = whole_lines(journal)
+    try:
+        return read_line(lines[0], None).get("purpose") if lines else None
+    except ValueError:
+        return None  # whatever is wrong with it, the checks will say
 
 
 def read_tree(path: Path) -> RunTree:
@@ -91,7 +127,10 @@ def _read_folder(folder: Path) -> RunTree:
         with os.scandir(where) as entries:
             for entry in sorted(entries, key=lambda entry: entry.name):
                 name = prefix + entry.name
-                if entry.is_dir(follow_symlinks=False) and depth < DEEPEST:
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder and _is_leftover(name):
+                    tree.leftovers.append(f"{name}/")
+                elif is_folder and depth < DEEPEST:
                     pending.append((Path(entry.path), f"{name}/", depth + 1))
                 else:
                     _read_entry(tree, entry, name)
@@ -107,15 +146,20 @@ def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
         tree.leftovers.append(name)
     else:
         try:
-            tree.add(name, _read_bounded(entry.path, tree.room()))
+            content = _read_bounded(entry.path, tree.room())
+            tree.count(len(content or b""))
+            tree.add(name, content)
         except OSError as err:
             tree.problems[name] = f"cannot be read: {err.strerror}"
 
 
 def _is_leftover(name: str) -> bool:
-    """Tell whether a killed process left it: its lock, or a file under its temporary name."""
+    """Tell whether it is hidden in the run's folder, or a file under its temporary name.
+
+    ``.lock``, ``.DS_Store`` and ``auditor_turns/.001.json.tmp`` are; ``auditor_turns/.x`` is not.
+    """
     last = PurePosixPath(name).name
-    return name == ".lock" or (last.startswith(".") and last.endswith(".tmp"))
+    return name.startswith(".") or (last.startswith(".") and last.endswith(".tmp"))
 
 
 def _read_bounded(path: str, room: int) -> bytes | None:
@@ -134,7 +178,10 @@ def _read_archive(path: Path) -> RunTree:
     tree, prefix = RunTree(around={}), ""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()[: MOST_FILES + 1]
+            members = archive.infolist()
+            if len(members) > MOST_FILES:
+                tree.problems[path.name] = "holds more than a run does; not all of it was read"
+                members = members[:MOST_FILES]
             prefix = _prefix([member.filename for member in members])
             for member in members:
                 if not member.is_dir():
@@ -161,24 +208,46 @@ def _read_member(
     tree: RunTree, archive: zipfile.ZipFile, member: zipfile.ZipInfo, prefix: str
 ) -> None:
     name, around = member.filename, tree.around if tree.around is not None else {}
-    parts = name.split("/")
-    leads_out = name.startswith("/") or "\\" in name or {"..", ".", ""} & set(parts)
+    leads_out = name.startswith("/") or "\\" in name or {"..", ".", ""} & set(name.split("/"))
     if leads_out or name in around:
         tree.problems[name] = "is no name for a file of a run, or is there twice; it was not read"
         return
-    if stat.S_ISLNK(member.external_attr >> 16):
-        tree.problems[name] = "is a symbolic link; it was not followed"
+    problem = _problem(member, prefix)
+    if problem:
+        tree.problems[name.removeprefix(prefix)] = problem
         return
     try:
-        with archive.open(member) as file:  # the size that it claims may be a lie
-            content = file.read(tree.room() + 1)
+        content = _unpacked(tree, archive, member)
     except _UNREADABLE as err:
+        tree.count(_PART)  # what came before the error is not known
         tree.problems[name.removeprefix(prefix)] = f"cannot be unpacked ({err})"
         return
-    in_run = name.startswith(prefix)
-    if not in_run and name not in (MANIFEST, README):
-        tree.problems[name] = "does not belong to the run"
-        return
-    around[name] = content
-    if in_run:
-        tree.add(name.removeprefix(prefix), content)
+    if content is None:
+        tree.problems[name.removeprefix(prefix)] = _TOO_MUCH
+    elif not name.startswith(prefix) or tree.add(name.removeprefix(prefix), content):
+        around[name] = content
+
+
+def _problem(member: zipfile.ZipInfo, prefix: str) -> str:
+    """Say why a member is not to be read, or nothing."""
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return "is a symbolic link; it was not followed"
+    if not (member.filename.startswith(prefix) or member.filename in (MANIFEST, README)):
+        return "does not belong to the run"
+    if member.compress_type not in _BOUNDED:
+        return "is packed in a way that cannot be unpacked within bounds"
+    return ""
+
+
+def _unpacked(tree: RunTree, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
+    """Return what a member holds, or None as soon as that is more than may be read."""
+    parts: list[bytes] = []
+    if tree.room() <= 0 < member.file_size:
+        return None
+    with archive.open(member) as file:  # the size that it claims may be a lie
+        while part := file.read(_PART):
+            tree.count(len(part))
+            if tree.room() < 0:
+                return None
+            parts.append(part)
+    return b"".join(parts)

@@ -18,13 +18,16 @@ from typing import Any
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.chain import SCHEMA, START, line_hash, read_line, whole_lines
-from uncensoring_chinese_models.comparison import Failure, compare_files, compare_settings
+from uncensoring_chinese_models.comparison import (
+    Compared,
+    Failure,
+    compare_files,
+    compare_settings,
+)
 from uncensoring_chinese_models.differences import parse_json
-from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.replay import Replayed, replay
 from uncensoring_chinese_models.requote import requote
-from uncensoring_chinese_models.run_tree import BUNDLED, MANIFEST, RunTree, read_tree
-from uncensoring_chinese_models.visible import visible
+from uncensoring_chinese_models.run_tree import BUNDLED, MANIFEST, RunTree, read_run
 
 PROVES = (
     "This proves that the run is consistent with its journal, not that the journal is true: "
@@ -51,6 +54,8 @@ class Verification:
     generation_ids: int
     other_version: str | None = None
     """The version that made the run, if it is not this one."""
+    all_compared: bool = True
+    """False when there is something that only the version that made the run can check."""
 
     @property
     def concludes(self) -> str:
@@ -95,6 +100,7 @@ class Verification:
                 for one in self.failures
             ],
             "concludes": "" if self.holds else self.concludes,
+            "all_compared": self.all_compared,
             "notes": list(self.notes),
             "generation_ids": self.generation_ids,
             "proves": self.proves,
@@ -105,16 +111,9 @@ def verify_run(path: Path) -> Verification:
     """Check a run directory or a bundle; nothing is asked, changed or locked.
 
     Raises:
-        RunStoreError: it is neither.
+        RunStoreError: it is neither, or the record of something else.
     """
-    tree = read_tree(path)
-    purpose = _purpose(tree.files)
-    if purpose is not None:
-        raise RunStoreError(
-            f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
-            "run in it to check."
-        )
-    return verify_tree(tree)
+    return verify_tree(read_run(path))
 
 
 def verify_tree(tree: RunTree) -> Verification:
@@ -124,16 +123,18 @@ def verify_tree(tree: RunTree) -> Verification:
     replayed = None
     if not journal.failures and not _has_not_begun(tree.files):
         replayed = replay(tree.files.get("config.yaml", b""), tree.files.get("journal.jsonl", b""))
-    derived = _check_replay(tree.files, replayed)
+    compared = Compared() if replayed is None else compare_files(tree.files, replayed)
+    derived = _check_replay(tree.files, replayed, compared)
     files = _check_files(tree, replayed)
     altered = {one.file for check in (files, derived) for one in check.failures}
     checks = (*_check_bundle(tree), files, journal, derived, _check_excerpts(tree.files, altered))
     return Verification(
         checks,
-        tuple(_notes(tree, replayed)),
+        (*_notes(tree, replayed), *compared.notes),
         ended=finished,
         generation_ids=replayed.generation_ids if replayed else 0,
         other_version=replayed.other_version if replayed else None,
+        all_compared=not compared.not_compared,
     )
 
 
@@ -150,8 +151,9 @@ def _check_files(tree: RunTree, replayed: Replayed | None) -> Check:
             check.failures.append(Failure(name, "", "is not there"))
     found = {name: _sha256(content) for name, content in tree.files.items()}
     found.pop("summary.json", None)
-    listed = _listed(tree.files)
-    for name in sorted({*listed, *found}) if listed else ():
+    sums_given = _listed(tree.files)
+    gives_sums, listed = sums_given is not None, sums_given or {}
+    for name in sorted({*listed, *found}) if gives_sums else ():
         # If the journal says the same as the disk, the summary is wrong, and is named for it.
         known = (listed.get(name), *_vouched_for(name, replayed))
         if found.get(name) not in known and name not in tree.problems:
@@ -161,7 +163,9 @@ def _check_files(tree: RunTree, replayed: Replayed | None) -> Check:
             )
     if replayed is not None and "config.yaml" in found:
         check.failures += compare_settings(tree.files["config.yaml"], replayed)
-    sums = f"{len(listed)} sha256 sums" if listed else "no sha256 sums, as there is no summary.json"
+    sums = f"{len(listed)} sha256 sums"
+    if "summary.json" not in tree.files:
+        sums = "no sha256 sums, as there is no summary.json"
     check.said = f"{len(tree.files)} files, {sums}"
     return check
 
@@ -198,20 +202,21 @@ def _check_journal(files: Mapping[str, bytes], *, finished: bool) -> Check:
     return check
 
 
-def _check_replay(files: Mapping[str, bytes], replayed: Replayed | None) -> Check:
+def _check_replay(
+    files: Mapping[str, bytes], replayed: Replayed | None, compared: Compared
+) -> Check:
     """Compare what follows from the journal with what is stored."""
     check = Check("replay")
     if replayed is None:
         begun = not _has_not_begun(files)
         check.said = "not done, as the journal is not what was written" if begun else "nothing yet"
         return check
-    compared = compare_files(files, replayed)
     check.failures += compared.failures
     how = "as values" if replayed.other_version else "byte for byte"
     check.said = f"{replayed.calls} calls answered from the journal, {compared.files} files "
     check.said += f"derived again and compared {how}"
     if compared.not_compared:
-        check.said += f", {compared.not_compared} keys and files not compared"
+        check.said += f", {len(compared.not_compared)} keys and files not compared"
     return check
 
 
@@ -262,33 +267,24 @@ def _has_not_begun(files: Mapping[str, bytes]) -> bool:
     }
 
 
-def _purpose(files: Mapping[str, bytes]) -> object:
-    """Return what a journal was written for, if that is no audit."""
-    lines, _ = whole_lines(files.get("journal.jsonl", b""))
-    try:
-        return read_line(lines[0], None).get("purpose") if lines else None
-    except ValueError:
-        return None  # whatever is wrong with it, the checks will say
-
-
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _listed(files: Mapping[str, bytes]) -> dict[str, Any]:
+def _listed(files: Mapping[str, bytes]) -> dict[str, Any] | None:
     """Return the hashes that the summary gives, if it does."""
     try:
         summary = parse_json(files.get("summary.json", b"null"))
     except ValueError:
-        return {}
+        return None
     listed = summary.get("sha256") if isinstance(summary, dict) else None
-    return listed if isinstance(listed, dict) else {}
+    return listed if isinstance(listed, dict) else None
 
 
 def _vouched_for(name: str, replayed: Replayed | None) -> list[str | None]:
     """Return what an ended, unbroken journal says is the hash of a file; None for no such file."""
-    if replayed is None or not replayed.ended:
-        return []
+    if replayed is None or not replayed.ended or replayed.other_version:
+        return []  # another version may derive other bytes, so that the summary is the measure
     if name == "config.yaml":
         return [replayed.header.get("config_sha256")]
     return [_sha256(replayed.files[name]) if name in replayed.files else None]
@@ -305,7 +301,7 @@ def _notes(tree: RunTree, replayed: Replayed | None) -> list[str]:
         notes.append("The last line of the journal is torn, as a killed process leaves it.")
     if tree.leftovers:
         names = ", ".join(tree.leftovers)
-        notes.append(f"Left by a process that was killed, and no part of the run: {names}.")
+        notes.append(f"Hidden files, no part of the run, and not read: {names}.")
     if replayed is not None and replayed.process:
         notes += _notes_on_making(replayed)
     return notes

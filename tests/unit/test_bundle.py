@@ -8,11 +8,13 @@ import re
 import shutil
 import subprocess
 import zipfile
+from pathlib import Path
 
 import pytest
 
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.bundle import pack_run
+from uncensoring_chinese_models.chain import SCHEMA, START, sealed
 from uncensoring_chinese_models.checking_cli import bundle
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, UnfitToPublishError
 from uncensoring_chinese_models.leaks import find_leaks
@@ -106,6 +108,47 @@ def test_link_is_not_packed(run):
         pack_run(run)
 
 
+@pytest.mark.parametrize("finished", [True, False])
+def test_hidden_file_is_left_out(run, tmp_path, capsys, finished):
+    """Keys and traces of an editor that lie in the folder are not published with the run."""
+    for name in () if finished else ("summary.json", "report.md"):
+        (run / name).unlink()
+    (run / ".env").write_text("MY_KEY=tgp_v1_0123456789abcdef0123456789")
+    (run / ".DS_Store").write_bytes(b"\0jdoe")
+    (run / ".git").mkdir()
+
+    assert bundle(str(run)) == 0
+
+    assert "left out: .DS_Store, .env, .git/" in capsys.readouterr().err
+    with zipfile.ZipFile(tmp_path / "run-1.zip") as archive:
+        assert not [name for name in archive.namelist() if "/." in name]
+    assert verify_run(tmp_path / "run-1.zip").holds
+
+
+@pytest.mark.parametrize("finished", [True, False])
+@pytest.mark.parametrize("name", ["auditor_turns/.env", "notes.txt", "a/.b/c", "001.json"])
+def test_file_that_is_not_the_runs_is_refused(run, name, finished):
+    """What the run did not write is named instead of packed."""
+    for gone in () if finished else ("summary.json", "report.md"):
+        (run / gone).unlink()
+    (run / name).parent.mkdir(parents=True, exist_ok=True)
+    (run / name).write_text("x")
+
+    with pytest.raises(CorruptRunError, match=re.escape(name)):
+        pack_run(run)
+    assert not list(run.parent.glob("*.zip"))
+
+
+def test_folder_of_the_doctor_is_not_packed(run):
+    """It has a journal and no run in it, as verify says of it, too."""
+    header = sealed({"type": "header", "schema": SCHEMA, "purpose": "doctor"}, START)
+    (run / "journal.jsonl").write_bytes(header + b"\n")
+
+    for check in (pack_run, verify_run):
+        with pytest.raises(RunStoreError, match="is the record of ucm doctor, not of an audit"):
+            check(run)
+
+
 def test_interrupted_run_can_be_packed(run, tmp_path):
     """Runs that broke off belong into an appendix, too."""
     for name in ("summary.json", "report.md"):
@@ -181,6 +224,35 @@ FOUND = {
     "internal": ("summary.json", b'{"config": {"a": "https://m.lab.internal/v1"}}', "internal"),
     "served model": ("summary.json", b'{"by_served_model": {"/data/m.gguf": 1}}', "/data/m.gguf"),
     "served path": ("journal.jsonl", b'{"served_model": "/data/m.gguf"}\n', "/data/m.gguf"),
+    "key of Groq": ("report.md", b"gsk_0123456789abcdef0123456789", "looks like a key"),
+    "key of xAI": ("report.md", b"xai-0123456789abcdef0123456789", "looks like a key"),
+    "key of NVIDIA": ("report.md", b"nvapi-0123456789abcdef0123456789", "looks like a key"),
+    "key of Together": ("report.md", b"tgp_v1_0123456789abcdef0123456789", "looks like a key"),
+    "home below": ("report.md", b"see https://a.example or /mnt%s" % HOME, HOME.decode()),
+    "path with spaces": ("config.yaml", b"output_dir: /data/jane doe/x", "/data/jane doe/x"),
+    "share": ("config.yaml", b"output_dir: \\\\files\\jdoe\\x", "\\\\files\\jdoe\\x"),
+    "shared net": ("config.yaml", b"base_url: http://100.64.1.2:8000/v1", "100.64.1.2"),
+    "path in a comment": ("config.yaml", b"topic: x  # see /srv/jdoe/plan.txt", "/srv/jdoe/plan"),
+    "host in a comment": ("config.yaml", b"# made on http://10.3.2.1:8000\ntopic: x", "10.3.2.1"),
+    "path in a prompt": ("journal.jsonl", b'{"auditor_prompt": "see /srv/jdoe/x"}\n', "/srv/jdoe"),
+    "no connection": (
+        "audited_responses/001.json",
+        b'{"error": "Cannot connect to host 10.1.2.3:8000 ssl:default [Connect call failed]"}',
+        "10.1.2.3",
+    ),
+    "no such name": (
+        "a.json",
+        b'{"error": "connect to host gpu07.internal:8000 ssl"}',
+        "gpu07.int",
+    ),
+    "no such bare name": ("a.json", b'{"error": "connect to host gpubox:8000 ssl"}', "gpubox"),
+    "no IPv6": ("a.json", b'{"error": "connect to host [fd00::7]:8000 ssl"}', "fd00::7"),
+    "windows error": ("a.json", b'{"error": "no D:\\\\jdoe\\\\q.gguf"}', "D:\\jdoe\\q.gguf"),
+    "share in an error": (
+        "a.json",
+        b'{"error": "no \\\\\\\\files\\\\q.gguf"}',
+        "\\\\files\\q.gguf",
+    ),
     "error": ("journal.jsonl", b'{"error": {"message": "no /opt/x/y here"}}\n', "/opt/x/y"),
 }
 
@@ -201,9 +273,26 @@ HARMLESS = {
     "model": ("config.yaml", b"audited_model: deepseek/deepseek-chat"),
     "prose": ("audited_responses/001.json", b'{"text": "and/or at /etc/hosts, 24/7, sk-8"}'),
     "address in an error": ("journal.jsonl", b'{"message": "see https://openrouter.ai/docs/x"}\n'),
+    "page": ("audited_responses/001.json", b'{"text": "https://a.example/home/index.html"}'),
+    "page without scheme": ("report.md", b"See www.a.example/Users/ for it."),
+    "no connection here": (
+        "a.json",
+        b'{"error": "Cannot connect to host localhost:8000 or 127.0.0.1:8000 or [::1]:8000 [None]"}',
+    ),
+    "no connection there": (
+        "a.json",
+        b'{"error": "Cannot connect to host api.deepseek.com:443 ssl:default, version 1.2.3, e.g."}',
+    ),
+    "comment": ("config.yaml", b"# local: http://127.0.0.1:8000/v1, and/or outputs/x; e.g. #1\n"),
     "deep": ("summary.json", b"[" * 100_000),
     "not YAML": ("config.yaml", b"\xff: ["),
 }
+
+
+def test_our_own_configs_may_be_published():
+    """The comments of the configs that come with the project name nobody."""
+    for path in sorted(Path("configs").rglob("*.yaml")):
+        assert find_leaks({"config.yaml": path.read_bytes()}) == [], path
 
 
 @pytest.mark.parametrize(("file", "content"), HARMLESS.values(), ids=HARMLESS)

@@ -166,13 +166,27 @@ def test_file_that_was_taken_away_is_named(run):
     assert {one.file for one in verify_run(run).failures} == {"audited_responses/002.json"}
 
 
-@pytest.mark.parametrize("name", ["notes.txt", "auditor_turns/099.json", ".hidden", "a/b/c.json"])
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "auditor_turns/099.json", "auditor_turns/.hidden", "a/b/c.json"]
+)
 def test_file_that_was_added_is_named(run, name):
     """What no run writes does not go unnoticed."""
     (run / name).parent.mkdir(parents=True, exist_ok=True)
     (run / name).write_text("{}")
 
     assert {one.file for one in verify_run(run).failures} == {name}
+
+
+def test_hidden_file_is_no_part_of_the_run(run):
+    """What a file manager or an editor leaves in the folder is named, and spoils nothing."""
+    (run / ".DS_Store").write_bytes(b"\0\1")
+    (run / ".git").mkdir()
+    (run / ".git/config").write_text("x")
+
+    result = verify_run(run)
+
+    assert result.holds
+    assert result.notes == ("Hidden files, no part of the run, and not read: .DS_Store, .git/.",)
 
 
 def test_journal_that_was_cut_short_is_named(run):
@@ -303,6 +317,7 @@ def test_other_version_compares_values_and_says_so(run):
     assert [str(one) for one in result.failures] == []
     assert f"Made by version 0.0.1, checked by {__version__}" in result.notes[0]
     assert "as values, 1 keys and files not compared" in result.checks[2].said
+    assert result.notes[1:] == ("Not compared: summary.json: of_that_version.",)
 
 
 def test_other_version_does_not_excuse_another_value(run):
@@ -314,6 +329,66 @@ def test_other_version_does_not_excuse_another_value(run):
     assert "version 0.0.1 can tell" in verify_run(run).concludes
     (run / "report.md").write_text("Other words.\n", "utf-8")
     assert "is not, or not any more, what its journal says" in verify_run(run).concludes
+
+
+def relist(run, name):
+    """Let the summary list a file as it is now."""
+    digest = line_hash((run / name).read_bytes())
+    edit(run / "summary.json", lambda summary: summary["sha256"].update({name: digest}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda items: items.append(items[0]), lambda items: items.pop()],
+    ids=["more", "less"],
+)
+@pytest.mark.parametrize(
+    ("name", "key"), [("summary.json", "claims"), ("audited_responses/001.json", "samples")]
+)
+def test_other_version_does_not_excuse_a_longer_or_shorter_list(run, name, key, change):
+    """Versions differ in the keys that they write, not in how many claims or samples there are."""
+    remade(run, "0.0.1")
+    edit(run / name, lambda value: change(value[key]))
+    if name != "summary.json":
+        relist(run, name)
+
+    result = verify_run(run)
+
+    (failure,) = result.checks[2].failures
+    assert (failure.file, failure.where.rpartition(".")[0]) == (name, key)
+
+
+def test_other_version_names_a_report_that_it_would_not_write(run, capsys):
+    """It may be worded otherwise or rewritten: it is not passed over, and not all is said to hold."""
+    remade(run, "0.0.1")
+    (run / "report.md").write_text("Aliens did it.\n", "utf-8")
+    relist(run, "report.md")
+
+    assert verify(str(run)) == 0
+
+    out = capsys.readouterr().out
+    assert "Not compared: report.md, summary.json: of_that_version." in out
+    assert "note: report.md is not what this version derives from the journal" in out
+    assert "What could be compared holds." in out
+    assert "All of it holds" not in out
+
+
+FORGED_SUMS = {
+    "another": lambda summary: summary["sha256"].update({"report.md": "0" * 64}),
+    "one less": lambda summary: summary["sha256"].pop("report.md"),
+    "one more": lambda summary: summary["sha256"].update({"notes.txt": "0" * 64}),
+    "none": lambda summary: summary["sha256"].clear(),
+    "no key": lambda summary: summary.pop("sha256"),
+}
+
+
+@pytest.mark.parametrize("change", FORGED_SUMS.values(), ids=FORGED_SUMS)
+def test_other_version_does_not_excuse_the_sums(run, change):
+    """What the summary lists are the files that are there, whoever made them."""
+    remade(run, "0.0.1")
+    edit(run / "summary.json", change)
+
+    assert not verify_run(run).holds
 
 
 def test_journal_of_an_earlier_schema_is_checked_without_what_it_lacks(run):
@@ -497,6 +572,58 @@ def test_archive_that_grows_without_bounds_is_not_unpacked(run, tmp_path, monkey
     (problem,) = run_tree.read_tree(bomb).problems.values()
     assert problem.startswith("is more than a run holds" if says > 9 else "cannot be unpacked")
     assert {one.file for one in verify_run(bomb).failures} == {"bomb"}
+
+
+@pytest.mark.parametrize("where", ["my run/", "elsewhere/"])
+@pytest.mark.parametrize("spoilt", [False, True])
+def test_no_more_is_unpacked_than_may_be_read(run, tmp_path, monkeypatch, where, spoilt):
+    """Many members count together: what is foreign or damaged is bounded, and nothing is kept."""
+    monkeypatch.setattr(run_tree, "MOST_BYTES", 1 << 20)
+    many = {f"{where}{number}": b"\0" * (1 << 20) for number in range(20)}
+    bomb = zipped(run, tmp_path / "a.zip", **many)
+    if spoilt:
+        crc = zipfile.ZipFile(bomb).getinfo(f"{where}0").CRC.to_bytes(4, "little")
+        bomb.write_bytes(bomb.read_bytes().replace(crc, b"\1\2\3\4"))
+    unpacked: list[int] = []
+    read = zipfile.ZipExtFile.read
+
+    def counted(*given):
+        part = read(*given)
+        unpacked.append(len(part))
+        return part
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+
+    tree = run_tree.read_tree(bomb)
+
+    assert sum(unpacked) < 1.2 * (1 << 20)
+    assert sum(len(content) for content in (tree.around or {}).values()) <= 1 << 20
+    assert len(tree.problems) == len(many)
+
+
+def test_archive_packed_without_bounds_is_not_unpacked(run, tmp_path):
+    """Some ways to pack give out any amount at once, whatever is asked for."""
+    path = zipped(run, tmp_path / "a.zip")
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("my run/bomb", b"\0" * (1 << 20))
+
+    assert "bomb: is packed in a way that cannot be unpacked within bounds" in said(path)
+
+
+def test_number_of_any_length_in_a_name_is_named(run, tmp_path):
+    """A name that looks like a response's, with more digits than a number may have."""
+    name = f"audited_responses/{'1' * 5000}.json"
+    path = zipped(run, tmp_path / "a.zip", **{f"my run/{name}": '{"samples": [{}]}'})
+
+    assert {one.file for one in verify_run(path).failures} == {name}
+
+
+def test_archive_with_too_many_members_does_not_hold(run, tmp_path, monkeypatch):
+    """What is beyond the bound is not passed over in silence."""
+    path = zipped(run, tmp_path / "a.zip")
+    monkeypatch.setattr(run_tree, "MOST_FILES", len(zipfile.ZipFile(path).namelist()) - 1)
+
+    assert "a.zip: holds more than a run does; not all of it was read" in said(path)
 
 
 def test_damaged_archive_is_refused_or_named(run, tmp_path):

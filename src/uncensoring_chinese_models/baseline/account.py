@@ -30,11 +30,14 @@ Confidence = Literal["low", "medium", "high"]
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
-LEAST_OPENINGS, LEAST_OPENINGS_WORD = 2, 4
+LEAST_SAMPLES = 4
+LEAST_OPENINGS, LEAST_OPENINGS_WORD = 3, 4
 """Probes that did not break off a sentence of the target's: for names, and for mere words."""
+WORTH_ASKING = 2
+"""So many of these make a thing worth a follow-up."""
 FIRM, LIKELY = (5, 4), (3, 3)
 FIRM_WORD, LIKELY_WORD = (8, 6), (5, 4)
-"""Samples and probes that give high and medium confidence; mere words need more than names."""
+"""Samples and probes of any kind that high and medium confidence need; words more than names."""
 COMMON_SHARE = 0.12
 """Share of all samples that must name a thing that is named by chance, too."""
 _SENTENCE = re.compile(
@@ -143,9 +146,9 @@ class Finding:
 
     @property
     def confidence(self) -> Confidence:
-        """High from five samples of four probes, medium from three of three; rivals count against.
+        """High from five samples of four probes, medium from four of three; rivals count against.
 
-        At least two of the probes must not have been sentences of the target, broken off. A mere
+        At least three of the probes must not have been sentences of the target, broken off. A mere
         rare word or short figure needs five samples of four probes for medium, and eight of six for
         high, and four that were not broken off: whoever made it up completes it in the same way. What texts name by chance needs five samples of four probes and a share of all
         samples, and is never better than medium.
@@ -153,7 +156,8 @@ class Finding:
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
             return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
-        if self.openings < (LEAST_OPENINGS if self.is_named else LEAST_OPENINGS_WORD):
+        openings = LEAST_OPENINGS if self.is_named else LEAST_OPENINGS_WORD
+        if self.openings < openings or self.samples < LEAST_SAMPLES:
             return "low"
         if self._reaches(FIRM if self.is_named else FIRM_WORD) and self.against * 4 <= self.samples:
             return "high"
@@ -177,7 +181,7 @@ class Finding:
     def lacks_probes(self) -> bool:
         """True when follow-ups could still confirm it, and few were sent in vain."""
         follow_ups = self.probes - self.openings
-        return not self._recurs and self.openings >= LEAST_OPENINGS and follow_ups < 3
+        return not self._recurs and self.openings >= WORTH_ASKING and follow_ups < 3
 
     @property
     def is_contested(self) -> bool:
