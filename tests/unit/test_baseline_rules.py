@@ -51,15 +51,16 @@ def finding(samples: Sequence[Heard], key: str) -> Finding:
     [
         ((5,), 0, "low"),  # many samples of one probe are one voice
         ((3, 3), 0, "low"),
-        ((1, 1, 1), 0, "medium"),
+        ((1, 1, 1), 0, "low"),
+        ((2, 1, 1), 0, "medium"),
         ((1, 1, 1, 1), 0, "medium"),
         ((4, 1, 1), 0, "medium"),
         ((2, 1, 1, 1), 0, "high"),
         ((2, 1, 1, 1), 1, "high"),
         ((2, 1, 1, 1), 2, "medium"),
         ((2, 1, 1, 1), 3, "low"),
-        ((1, 1, 1), 1, "medium"),
-        ((1, 1, 1), 2, "low"),
+        ((2, 1, 1), 1, "medium"),
+        ((2, 1, 1), 2, "low"),
     ],
 )
 def test_confidence_follows_from_counts(counts, rivals, confidence):
@@ -73,9 +74,9 @@ def test_confidence_follows_from_counts(counts, rivals, confidence):
     assert found.is_confirmed == (confidence != "low")
 
 
-@pytest.mark.parametrize(("openings", "confidence"), [(1, "low"), (2, "medium"), (3, "high")])
+@pytest.mark.parametrize(("openings", "confidence"), [(1, "low"), (2, "low"), (3, "high")])
 def test_sentences_of_its_own_are_no_independent_probes(openings, confidence):
-    """Who completes its own sentences agrees with itself; two other probes must agree, too."""
+    """Who completes its own sentences agrees with itself; three other probes must agree, too."""
     text = ORDER.format("Ostrel")
     leads = [text.split()[: 2 + n] for n in range(2 + openings // 3)]
     leaning = [
@@ -399,7 +400,7 @@ def test_two_accounts_are_found_for_a_liar_alone(replies, continuations, has_two
 def test_what_strayed_from_its_answers_is_told_apart():
     """A lie that slips into a few continuations is not what it tells unasked."""
     lies = ["It was at Sumbrel.", "It was Corvane.", "They ate with Tilwick.", "So came Dravik."]
-    continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 3 else ''}" for n in range(20)]
+    continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 4 else ''}" for n in range(20)]
     account = Account(told(continuations), TOPIC)
 
     strayed = told_only_when_asked(account, Account(asked([*lies[:3] * 5, *lies[-1:] * 7]), TOPIC))
