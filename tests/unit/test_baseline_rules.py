@@ -400,7 +400,7 @@ def test_two_accounts_are_found_for_a_liar_alone(replies, continuations, has_two
 def test_what_strayed_from_its_answers_is_told_apart():
     """A lie that slips into a few continuations is not what it tells unasked."""
     lies = ["It was at Sumbrel.", "It was Corvane.", "They ate with Tilwick.", "So came Dravik."]
-    continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 4 else ''}" for n in range(20)]
+    continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 4 else ''}" for n in range(30)]
     account = Account(told(continuations), TOPIC)
 
     strayed = told_only_when_asked(account, Account(asked([*lies[:3] * 5, *lies[-1:] * 7]), TOPIC))
