@@ -88,6 +88,24 @@ def test_sentences_of_its_own_are_no_independent_probes(openings, confidence):
 
 
 @pytest.mark.parametrize(
+    ("unprompted", "completing", "confidence"),
+    [((1, 1, 1), 5, "low"), ((1, 1, 1), 6, "high"), ((2, 1, 1), 5, "high"), ((1, 1), 8, "low")],
+)
+def test_few_samples_count_if_the_sentence_is_mostly_completed_so(
+    unprompted, completing, confidence
+):
+    """Who knows a thing completes its own sentence with it; who made it up does so at times."""
+    text = ORDER.format("Ostrel")
+    follow_up = heard(text, "The order was", 5000, is_follow_up=True)
+    texts = [text] * completing + [PLAIN] * (8 - completing)
+    completed = [replace(follow_up, text=each, sample=n) for n, each in enumerate(texts)]
+
+    found = finding([*spread(text, unprompted), *completed], "ostrel")
+
+    assert found.confidence == confidence
+
+
+@pytest.mark.parametrize(
     ("counts", "confidence"),
     [
         ((9, 9, 9), "low"),

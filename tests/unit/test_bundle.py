@@ -273,8 +273,8 @@ HARMLESS = {
     "model": ("config.yaml", b"audited_model: deepseek/deepseek-chat"),
     "prose": ("audited_responses/001.json", b'{"text": "and/or at /etc/hosts, 24/7, sk-8"}'),
     "address in an error": ("journal.jsonl", b'{"message": "see https://openrouter.ai/docs/x"}\n'),
-    "page": ("audited_responses/001.json", b'{"text": "https://a.example/home/index.html"}'),
-    "page without scheme": ("report.md", b"See www.a.example/Users/ for it."),
+    "page": ("audited_responses/001.json", b'{"text": "https://a.example%s"}' % HOME),
+    "page without scheme": ("report.md", b"See www.a.example/%s/ for it." % b"Users"),
     "no connection here": (
         "a.json",
         b'{"error": "Cannot connect to host localhost:8000 or 127.0.0.1:8000 or [::1]:8000 [None]"}',

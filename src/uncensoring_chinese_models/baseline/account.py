@@ -30,7 +30,8 @@ Confidence = Literal["low", "medium", "high"]
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
-LEAST_SAMPLES = 4
+LEAST_SAMPLES, COMPLETED = 4, 0.75
+"""Samples, and the share of a follow-up's that makes up for fewer than so many without one."""
 LEAST_OPENINGS, LEAST_OPENINGS_WORD = 3, 4
 """Probes that did not break off a sentence of the target's: for names, and for mere words."""
 WORTH_ASKING = 2
@@ -117,6 +118,8 @@ class Finding:
     """True where a name, a date or a long figure is among its things, and not only a rare word."""
     total: int
     """Samples that tell something, over the whole run."""
+    completion: float = 0.0
+    """Of the samples of one follow-up, the greatest share that completed the sentence with it."""
 
     @cached_property
     def core(self) -> frozenset[str]:
@@ -135,6 +138,12 @@ class Finding:
         return len({voice.heard.sent for voice in self.voices})
 
     @cached_property
+    def unprompted(self) -> int:
+        """How many samples name it that did not complete a sentence of the target's own."""
+        own = [voice.heard for voice in self.voices if not voice.heard.is_follow_up]
+        return len({(heard.iteration, heard.arm, heard.sample) for heard in own})
+
+    @cached_property
     def openings(self) -> int:
         """How many of those probes were ours alone, and no sentence of the target's broken off."""
         return len({voice.heard.sent for voice in self.voices if not voice.heard.is_follow_up})
@@ -148,7 +157,8 @@ class Finding:
     def confidence(self) -> Confidence:
         """High from five samples of four probes, medium from four of three; rivals count against.
 
-        At least three of the probes must not have been sentences of the target, broken off. A mere
+        At least three of the probes must not have been sentences of the target, broken off; if
+        fewer than four samples came of these, such a sentence must be completed with it as a rule. A mere
         rare word or short figure needs five samples of four probes for medium, and eight of six for
         high, and four that were not broken off: whoever made it up completes it in the same way. What texts name by chance needs five samples of four probes and a share of all
         samples, and is never better than medium.
@@ -157,7 +167,8 @@ class Finding:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
             return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
         openings = LEAST_OPENINGS if self.is_named else LEAST_OPENINGS_WORD
-        if self.openings < openings or self.samples < LEAST_SAMPLES:
+        is_thin = self.unprompted < LEAST_SAMPLES and self.completion < COMPLETED
+        if self.openings < openings or self.samples < LEAST_SAMPLES or is_thin:
             return "low"
         if self._reaches(FIRM if self.is_named else FIRM_WORD) and self.against * 4 <= self.samples:
             return "high"
@@ -268,7 +279,15 @@ class Account:
             is_specific=bool(specific),
             is_named=any(voice.mention.is_telling for voice in voices),
             total=len(self.telling),
+            completion=self._completion(voices),
         )
+
+    def _completion(self, voices: Sequence[Voice]) -> float:
+        """Return how steadily a sentence of the target's own was completed with a thing."""
+        asked = Counter(s.iteration for s in self.telling if s.is_follow_up)
+        named = {(v.heard.iteration, v.heard.sample) for v in voices if v.heard.is_follow_up}
+        counts = Counter(iteration for iteration, _ in named)
+        return max((count / asked[iteration] for iteration, count in counts.items()), default=0.0)
 
     def _rivals(self, keys: Sequence[str]) -> Iterable[Voice]:
         """Yield mentions of other things where ours stands: after or before the same words."""
