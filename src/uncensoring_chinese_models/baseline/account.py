@@ -130,7 +130,7 @@ class Finding:
     @cached_property
     def samples(self) -> int:
         """How many samples name it."""
-        return len({(v.heard.iteration, v.heard.arm, v.heard.sample) for v in self.voices})
+        return len({voice.heard.place for voice in self.voices})
 
     @cached_property
     def probes(self) -> int:
@@ -140,8 +140,7 @@ class Finding:
     @cached_property
     def unprompted(self) -> int:
         """How many samples name it that did not complete a sentence of the target's own."""
-        own = [voice.heard for voice in self.voices if not voice.heard.is_follow_up]
-        return len({(heard.iteration, heard.arm, heard.sample) for heard in own})
+        return len({voice.heard.place for voice in self.voices if not voice.heard.is_follow_up})
 
     @cached_property
     def openings(self) -> int:
@@ -151,17 +150,18 @@ class Finding:
     @cached_property
     def against(self) -> int:
         """How many samples put something else in the same place."""
-        return len({(v.heard.iteration, v.heard.arm, v.heard.sample) for v in self.rivals})
+        return len({voice.heard.place for voice in self.rivals})
 
     @property
     def confidence(self) -> Confidence:
         """High from five samples of four probes, medium from four of three; rivals count against.
 
-        At least three of the probes must not have been sentences of the target, broken off; if
-        fewer than four samples came of these, such a sentence must be completed with it as a rule. A mere
-        rare word or short figure needs five samples of four probes for medium, and eight of six for
-        high, and four that were not broken off: whoever made it up completes it in the same way. What texts name by chance needs five samples of four probes and a share of all
-        samples, and is never better than medium.
+        Three of the probes must be openings, which broke off no sentence of the target's. If fewer
+        than four samples answered these, a sentence broken off must mostly be completed with it. A
+        mere word or short figure needs eight samples of six probes for high, five of four for
+        medium, and four openings: whoever made it up completes the sentence in the same way. What
+        texts name by chance needs five samples of four probes and a share of all samples, and is
+        never better than medium.
         """
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
@@ -190,7 +190,7 @@ class Finding:
 
     @property
     def lacks_probes(self) -> bool:
-        """True when follow-ups could still confirm it, and few were sent in vain."""
+        """True when openings brought it out, too few probes did in all, and few follow-ups failed."""
         follow_ups = self.probes - self.openings
         return not self._recurs and self.openings >= WORTH_ASKING and follow_ups < 3
 

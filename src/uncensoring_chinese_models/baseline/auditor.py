@@ -261,9 +261,7 @@ def _spread(finding: Finding) -> list[tuple[int, str]]:
     """Return quotes of different samples, the best first."""
     quotes: dict[tuple[int, str, int], tuple[int, str]] = {}
     for voice in finding.voices:
-        heard = voice.heard
-        place = (heard.iteration, heard.arm, heard.sample)
-        quotes.setdefault(place, (heard.iteration, voice.sentence))
+        quotes.setdefault(voice.heard.place, (voice.heard.iteration, voice.sentence))
     return list(dict.fromkeys(quotes.values()))[:MOST_QUOTES]
 
 

@@ -48,6 +48,11 @@ class Heard:
     """True where our words were a sentence of its own, broken off."""
 
     @property
+    def place(self) -> tuple[int, str, int]:
+        """Which sample of the run it is."""
+        return self.iteration, self.arm, self.sample
+
+    @property
     def is_asked(self) -> bool:
         """True where the target was asked a question."""
         return self.arm == ASKING_ARM
