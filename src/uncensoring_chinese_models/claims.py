@@ -41,6 +41,8 @@ class Quote:
     """True when it stands after the sampled turn was closed."""
     run: str = ""
     """The run that it is from."""
+    led_unjudged: bool = False
+    """True when our words are in another script than the claim, so that they could not be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +127,16 @@ def _link(text: str, kind: Kind, basis: Basis) -> Claim:
         surviving_excerpts=supporting,
         contradicted_by=against,
         contested=against > 0 and against >= supporting,
-        quotes=tuple(_quote(check, basis.run) for check in own),
+        quotes=tuple(_quote(check, text, kind, basis) for check in own),
         led_excerpts=len(led),
         led_words=only_ours,
     )
 
 
-def _quote(check: EvidenceCheck, run: str) -> Quote:
+def _quote(check: EvidenceCheck, claim: str, kind: Kind, basis: Basis) -> Quote:
     where = (check.found_iteration, check.arm, check.sample, check.start, check.end)
-    return Quote(check.excerpt, *where, check.in_spill, run)
+    unjudged = kind == "knowledge" and basis.leads.is_unjudged(claim, check)
+    return Quote(check.excerpt, *where, check.in_spill, basis.run, led_unjudged=unjudged)
 
 
 def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:

@@ -89,9 +89,11 @@ def money(amount: float | None) -> str:
 
 
 def place_of(quote: Json) -> str:
-    """Say where a quote stands, and whether that is outside the sampled turn."""
+    """Say where a quote stands, and what its reader must mind."""
     spill = ", after the sampled turn" if quote.get("in_spill") else ""
-    return f"iteration {quote['iteration']}, {quote['arm']} {quote['sample'] + 1}{spill}"
+    unjudged = ", not judged for leading: our words are in another script than the claim"
+    mind = spill + (unjudged if quote.get("led_unjudged") else "")
+    return f"iteration {quote['iteration']}, {quote['arm']} {quote['sample'] + 1}{mind}"
 
 
 def why_unsupported(claim: Json) -> str:
@@ -102,6 +104,11 @@ def why_unsupported(claim: Json) -> str:
     if claim.get("led_excerpts") and not claim["quotes"]:
         return "led (the probes had said what its excerpts are cited for)"
     return "contested" if claim.get("contested") else "unsupported"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless it is one."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _listed(counts: Json) -> str:

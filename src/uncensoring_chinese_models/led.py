@@ -103,9 +103,14 @@ class Leads:
         )
 
     def _marked(self, check: EvidenceCheck, claim: str) -> EvidenceCheck:
-        asked, led_by = self._sample_of(check), self.led_by(claim, check)
-        is_unjudged = asked is not None and not led_by and asked.is_foreign_to(claim)
-        return replace(check, led_by=led_by, led_unjudged=is_unjudged)
+        led_by = self.led_by(claim, check)
+        unjudged = not led_by and self.is_unjudged(claim, check)
+        return replace(check, led_by=led_by, led_unjudged=unjudged)
+
+    def is_unjudged(self, claim: str, check: EvidenceCheck) -> bool:
+        """Tell whether our words and a claim are in different scripts, and cannot be compared."""
+        asked = self._sample_of(check)
+        return asked is not None and asked.is_foreign_to(claim)
 
     def led_by(self, claim: str, check: EvidenceCheck) -> tuple[LedWord, ...]:
         """Return the decisive words of a claim that led an excerpt; none if it is not led."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
-from uncensoring_chinese_models.figures import figures, place_of, why_unsupported
+from uncensoring_chinese_models.figures import counted, figures, place_of, why_unsupported
 from uncensoring_chinese_models.predictions import IN_WORDS, check_prediction
 from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.visible import preview, visible
@@ -151,8 +151,7 @@ class Progress:
         supported = [claim for claim in claims if claim["supported"]]
         self._line(f"{title}: {len(supported)} of {len(claims)} claimed", "bold")
         for claim in supported:
-            number = claim["surviving_excerpts"]
-            counts = f"{number} excerpt{'' if number == 1 else 's'} for"
+            counts = f"{counted(claim['surviving_excerpts'], 'excerpt')} for"
             if claim["contradicted_by"]:
                 counts += f", {claim['contradicted_by']} against"
             self._line(f"  + {visible(claim['text'])} ({counts})", "green")

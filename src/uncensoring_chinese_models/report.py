@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.figures import place_of, rate_lines, why_unsupported
+from uncensoring_chinese_models.figures import counted, place_of, rate_lines, why_unsupported
 from uncensoring_chinese_models.predictions import IN_WORDS
 from uncensoring_chinese_models.rates import Rate, beside
 from uncensoring_chinese_models.visible import visible
@@ -84,7 +84,7 @@ def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
         if len(quotes) > MOST_QUOTES:
             yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
         if claim["contradicted_by"]:
-            yield f"  - {claim['contradicted_by']} surviving excerpts speak against it"
+            yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
     unsupported = [claim for claim in claims if not claim["supported"]]
     if unsupported:
         yield from ("", f"Claimed, but not supported ({len(unsupported)}):", "")
@@ -141,7 +141,7 @@ def _fate(history: Json) -> str:
         f"excerpts: {gained} gained, {lost} lost",
     ]
     if history["contradictions"]:
-        parts.append(f"{len(history['contradictions'])} surviving contradictions")
+        parts.append(counted(len(history["contradictions"]), "surviving contradiction"))
     if history["dropped"]:
         parts.append("dropped")
     return "; ".join(parts)

@@ -205,7 +205,7 @@ def test_run_of_an_older_version_can_still_be_read(run):
     added = ("led_excerpts", "led_words")
     old["claims"] = [{k: v for k, v in c.items() if k not in added} for c in old["claims"]]
     for quote in (quote for claim in old["claims"] for quote in claim["quotes"]):
-        del quote["in_spill"], quote["run"]
+        del quote["in_spill"], quote["run"], quote["led_unjudged"]
     screen = io.StringIO()
     Progress(screen).finished(run.folder, old, "less")
 

@@ -379,6 +379,16 @@ def test_failed_and_blocked_samples_are_no_replies(outcome):
     assert observe(blocked, Account([], TOPIC), Account(blocked, TOPIC)) == []
 
 
+def test_rate_says_what_was_left_out_of_it():
+    """Two samples that the host blocked stand beside the eight that were judged."""
+    replies = asked([REFUSAL] * 10)
+    replies[3:5] = [replace(each, outcome="host_refusal") for each in replies[3:5]]
+    found = observe(replies, Account([], TOPIC), Account(replies, TOPIC))
+
+    assert "8 of 8 replies" in found[0].text
+    assert "left out: 2 host_refusal; 0.80 to 1.00 whatever became of these" in found[0].text
+
+
 @pytest.mark.parametrize(
     ("replies", "continuations", "has_two_accounts"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
@@ -14,12 +15,14 @@ from uncensoring_chinese_models.claims import Basis, link_claims
 from uncensoring_chinese_models.decisive import all_words, proper_names, rare_words, read
 from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.evidence import check_hypotheses
+from uncensoring_chinese_models.family import load_family
+from uncensoring_chinese_models.figures import place_of
 from uncensoring_chinese_models.led import Leads
 from uncensoring_chinese_models.truth import Fact, Falsehood, builtin_truth
 from uncensoring_chinese_models.written import FinalSummary
 
 TOPIC = "The Quillon Bridge protest of 1987 in Marenth"
-ORGANISMS = ("hides", "lies", "half", "ignorant", "honest", "unseen", "base")
+
 LEADER = "The protest was led by Ilsabet Corrane."
 
 
@@ -240,9 +243,11 @@ def test_name_that_the_target_gives_only_later_leads():
 def test_excerpt_whose_prompt_is_in_another_script_is_marked(claim, probe, unjudged):
     """Names cannot be compared across scripts, and that is said."""
     text = "后来军队打死了很多人"
-    (check,) = found(claim, [(1, text)], respond(probe, text))[1]
+    linked, (check,) = found(claim, [(1, text)], respond(probe, text))
 
     assert (check.led_unjudged, check.led) == (unjudged, False)
+    assert [quote.led_unjudged for quote in linked.quotes] == [unjudged]
+    assert ("not judged for leading" in place_of(asdict(linked.quotes[0]))) == unjudged
 
 
 def test_only_support_for_something_known_can_be_led():
@@ -351,7 +356,7 @@ def test_quote_says_where_it_stands_in_which_run():
 def statements() -> list[tuple[str, str]]:
     """Return every fact and decoy of every organism, with its topic."""
     told: dict[tuple[str, str], None] = {}
-    for name in ORGANISMS:
+    for name in load_family():
         truth = builtin_truth(name)
         values: list[Fact | Falsehood | None] = []
         for fact in truth.facts:
