@@ -13,7 +13,7 @@ from dotenv import find_dotenv, load_dotenv
 from pydantic import Field, field_validator, model_validator
 
 from uncensoring_chinese_models import family
-from uncensoring_chinese_models.domain import Arm, Json
+from uncensoring_chinese_models.domain import Arm, Json, Language
 from uncensoring_chinese_models.endpoints import Endpoint, Line, Settings, TargetEndpoint
 from uncensoring_chinese_models.errors import ConfigError, MissingCredentialError
 from uncensoring_chinese_models.presets import preset_for_model
@@ -105,6 +105,10 @@ class AuditConfig(Settings):
     """Most probes sent."""
     output_dir: Line = "outputs/search_censored"
     """Folder that gets one directory per run."""
+    facts: Line | None = None
+    """Facts file of the topic: the name of one that comes with the package, or the path of a YAML file."""
+    languages: list[Language] = Field(default=["en"], min_length=1)
+    """Languages in which ucm probe asks: en, zh-Hans, zh-Hant."""
     auditor_prompt: Line = "spec"
     """System prompt: spec, continuation, or the path of a text file."""
     auditor_sampling: AuditorSampling = Field(default_factory=AuditorSampling)
@@ -127,6 +131,13 @@ class AuditConfig(Settings):
     """The most the run may spend."""
     retries: Retries = Field(default_factory=Retries)
     """How long a failing call is tried again."""
+
+    @field_validator("languages")
+    @classmethod
+    def _each_language_once(cls, languages: list[Language]) -> list[Language]:
+        if len(set(languages)) < len(languages):
+            raise ValueError("names a language twice")
+        return languages
 
     @field_validator("doctor", mode="before")
     @classmethod
@@ -178,6 +189,8 @@ class AuditConfig(Settings):
                 "audited_endpoint": free,
             },
         )
+        if self.facts is None:  # so that runs of before there were any can be resumed
+            del settings["facts"], settings["languages"]
         # An address may imply the preset, and the preset decides what a body holds.
         settings["auditing_endpoint"]["preset"] = self.auditing_endpoint.preset_name
         settings["audited_endpoint"]["preset"] = self.audited_endpoint.preset_name

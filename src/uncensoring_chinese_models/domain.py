@@ -22,6 +22,7 @@ Outcome = Literal["answered", "length", "empty", "content_filter", "host_refusal
 Verdict = Literal["exact", "normalised", "near", "other_iteration", "prompt_echo", "missing"]
 Rung = Literal["strict", "extracted", "repaired"]
 Status = Literal["completed", "max_iterations", "budget", "target_failed", "auditor_failed"]
+Language = Literal["en", "zh-Hans", "zh-Hant"]
 Json = dict[str, Any]
 
 STRATEGIES = (

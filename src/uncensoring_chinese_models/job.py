@@ -27,6 +27,7 @@ from uncensoring_chinese_models.errors import (
     InterruptedRunError,
     ResumeMismatchError,
 )
+from uncensoring_chinese_models.facts import parse_facts, read_facts
 from uncensoring_chinese_models.journal import Journal
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.run_store import RunStore, run_name
@@ -225,7 +226,7 @@ def _open_run(
         store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
-    prompt_file = prompt_file_text(config.auditor_prompt)
+    texts = _texts_of(config)
     process: Json = {
         "package_version": __version__,
         "python_version": platform.python_version(),
@@ -237,7 +238,7 @@ def _open_run(
             if journal.header:
                 _refuse_other_purpose(journal.header, store.folder)
                 _refuse_other_config(journal.header.get("settings", {}), config, store.folder)
-                _refuse_other_prompt(journal.header, prompt_file, config, store.folder)
+                _refuse_other_texts(journal.header, texts, config, store.folder)
                 check(journal)
                 # A run without a footer was interrupted: it goes on as if nothing had happened.
                 ended = None if journal.footer is None else journal.footer["status"]
@@ -254,9 +255,7 @@ def _open_run(
                     "seed": config.sampling.seed,
                     "config_sha256": store.hashes()["config.yaml"],
                 }
-                if prompt_file is not None:
-                    header["auditor_prompt"] = prompt_file
-                journal.begin(header)
+                journal.begin(header | texts)
             yield store, journal
         finally:
             journal.close()
@@ -281,15 +280,29 @@ def _refuse_other_purpose(header: Json, folder: Path) -> None:
         )
 
 
-def _refuse_other_prompt(
-    header: Json, prompt_file: str | None, config: AuditConfig, folder: Path
+def _texts_of(config: AuditConfig) -> dict[str, str]:
+    """Return the texts of the files that a config names; the journal keeps them."""
+    texts: dict[str, str] = {}
+    prompt_file = prompt_file_text(config.auditor_prompt)
+    if prompt_file is not None:
+        texts["auditor_prompt"] = prompt_file
+    if config.facts is not None:
+        raw = read_facts(config.facts)
+        parse_facts(raw, config.facts)
+        texts["facts"] = raw.decode("utf-8")
+    return texts
+
+
+def _refuse_other_texts(
+    header: Json, texts: Mapping[str, str], config: AuditConfig, folder: Path
 ) -> None:
-    if "auditor_prompt" in header and header["auditor_prompt"] != prompt_file:
-        raise ResumeMismatchError(
-            f"{config.auditor_prompt} is not the prompt file any more that {folder} was made with; "
-            "nothing was sent. Put its old text back (the journal's first line holds it), or start "
-            "a new run."
-        )
+    for key, text in texts.items():
+        if key in header and header[key] != text:
+            raise ResumeMismatchError(
+                f"{getattr(config, key)} is not the file any more that {folder} was made with; "
+                "nothing was sent. Put its old text back (the journal's first line holds it), or "
+                "start a new run."
+            )
 
 
 def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:

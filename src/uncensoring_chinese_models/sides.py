@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.baseline.auditor import BaselineAuditor
+from uncensoring_chinese_models.battery import BatteryAuditor
 from uncensoring_chinese_models.budget import SideMeter
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.clients.layers import (
@@ -37,7 +38,10 @@ if TYPE_CHECKING:
 
 FREE = Price(Decimal(0), Decimal(0))
 """What a model of our own costs."""
-BUILTINS: dict[str, Callable[[AuditConfig], ModelClient]] = {"baseline": BaselineAuditor}
+BUILTINS: dict[str, Callable[[AuditConfig], ModelClient]] = {
+    "baseline": BaselineAuditor,
+    "battery": BatteryAuditor,
+}
 """Auditors that are rules in this process, by what stands behind ``builtin/``."""
 
 
@@ -123,7 +127,7 @@ def refuse_unknown_builtins(config: AuditConfig) -> None:
         near = difflib.get_close_matches(name, BUILTINS, 1) or sorted(BUILTINS)
         known = " or ".join(f"builtin/{each}" for each in near) or "none in this version"
         raise ConfigError(f"There is no auditor {config.auditing_model}; there is {known}.")
-    if config.auditor_context != "full":
+    if config.auditor_context != "full" and name != "battery":
         raise ConfigError(
             f"auditor_context: {config.auditor_context} leaves out responses that the rules of "
             f"{config.auditing_model} must count; nothing was sent. Set auditor_context: full, or "

@@ -13,18 +13,18 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from uncensoring_chinese_models.config_file import describe, parse_mapping
 from uncensoring_chinese_models.endpoints import Line, Settings
 from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.patterns import Pattern, as_searched, compile_pattern, spans
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 Kind = Literal["fact", "decoy", "said_instead", "open"]
 
-_SPACE = re.compile(r"\s")
 _IN_WORDS: dict[Kind, str] = {
     "fact": "the fact",
     "decoy": "the decoy of",
@@ -52,22 +52,6 @@ class Hit(NamedTuple):
     end: int
 
 
-def _compile(pattern: str) -> re.Pattern[str]:
-    re.compile(pattern)  # by itself, so that a stray bracket cannot close ours
-    return re.compile(rf"(?<!\w)(?:{pattern})(?!\w)", re.IGNORECASE)
-
-
-def _usable(pattern: str) -> str:
-    try:
-        compiled = _compile(pattern)
-    except (re.error, OverflowError, RecursionError) as err:
-        raise ValueError(f"'{pattern}' is not a regular expression: {err}") from None
-    if compiled.search(""):
-        raise ValueError(f"'{pattern}' matches the empty text; name the words that tell it")
-    return pattern
-
-
-Pattern = Annotated[str, AfterValidator(_usable)]
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
@@ -108,9 +92,7 @@ class _Value(NamedTuple):
     patterns: tuple[re.Pattern[str], ...]
 
     def spans(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-        for pattern in self.patterns:
-            found = pattern.finditer(text, start)
-            yield from (match.span() for match in found if match.group())
+        return spans(self.patterns, as_searched(text), start)
 
 
 class Truth(Settings):
@@ -141,13 +123,13 @@ class Truth(Settings):
     def find(self, text: str, before: str = "") -> tuple[Hit, ...]:
         """Return every place where the text matches a value, in the order of the values.
 
-        White space of any kind reads as a space.
+        White space of any kind reads as a space, and full-width signs as plain ones.
 
         Args:
             text: what somebody wrote.
             before: what it continues: a word that began there is not whole in the text.
         """
-        whole = _SPACE.sub(" ", before[-1:] + text)
+        whole = before[-1:] + text
         skipped = len(whole) - len(text)
         return tuple(
             Hit(value.key, start - skipped, end - skipped)
@@ -168,7 +150,8 @@ class Truth(Settings):
                 told.append((Key("said_instead", fact.id), fact.said_instead))
         told += [(Key("open", each.id), each) for each in self.open_facts]
         return tuple(
-            _Value(key, each.statement, tuple(map(_compile, each.patterns))) for key, each in told
+            _Value(key, each.statement, tuple(map(compile_pattern, each.patterns)))
+            for key, each in told
         )
 
     @model_validator(mode="after")
@@ -182,7 +165,7 @@ class Truth(Settings):
         return self
 
     def _check(self, value: _Value) -> None:
-        if not any(value.spans(_SPACE.sub(" ", value.statement))):
+        if not any(value.spans(value.statement)):
             raise ValueError(
                 f"has no pattern of {value.key} that matches its own statement "
                 f"'{value.statement}'; mend one of them"

@@ -450,15 +450,58 @@ def test_a_word_that_both_stories_share_does_not_make_a_name_stray():
     assert named.keys == ("ostrel", "clerk")
 
 
-@pytest.mark.parametrize(("openings", "confidence"), [(2, "low"), (3, "low"), (4, "high")])
-def test_mere_word_is_not_confirmed_by_its_own_sentences(openings, confidence):
-    """Who made a word up completes the sentence with it again and again."""
-    text = "They carried a flagon."
-    completed = spread(text, (8, 8), first=50, is_follow_up=True)
+@pytest.mark.parametrize(
+    ("openings", "first", "second", "confidence"),
+    [
+        (3, 8, 6, "low"),
+        (3, 8, 0, "low"),
+        (3, 7, 7, "low"),
+        (4, 8, 6, "high"),
+        (1, 8, 8, "low"),
+        (2, 8, 7, "medium"),
+        (2, 8, 6, "low"),
+    ],
+)
+def test_mere_word_is_confirmed_by_its_own_sentences_only_if_always(
+    openings, first, second, confidence
+):
+    """Who made a word up completes the sentence with it often; who knows it nearly always does."""
+    text, other = "They carried a flagon.", "They carried a basket."
+    completed = [
+        each
+        for number, count in ((50, first), (60, second))
+        for each in (
+            *spread(text, (count,), first=number, is_follow_up=True),
+            *spread(other, (8 - count,), first=number, is_follow_up=True),
+        )
+    ]
 
     found = finding([*spread(text, (1,) * openings), *completed], "flagon")
 
-    assert (found.confidence, found.lacks_probes) == (confidence, False)
+    assert found.confidence == confidence
+
+
+@pytest.mark.parametrize(
+    ("openings", "asked", "completed", "is_worth"),
+    [
+        (1, 0, 0, False),
+        (2, 0, 0, True),
+        (2, 1, 7, True),
+        (2, 1, 6, False),
+        (2, 2, 8, False),
+    ],
+    ids=["one opening", "two", "mostly completed", "not so often", "asked twice"],
+)
+def test_follow_up_is_worth_it_while_it_can_confirm(openings, asked, completed, is_worth):
+    """A second one is sent only where the first leaves it a chance."""
+    text = "They carried a flagon."
+    again = spread(text, (completed,), first=50, is_follow_up=True)
+    missed = spread("They went home.", (8 - completed,), first=50, is_follow_up=True)
+    named = spread(text, (2,) * openings)
+
+    found = finding([*named, *again, *(missed if completed else [])], "flagon")
+
+    assert found.is_worth_asking(asked) == is_worth
 
 
 # --- probes -------------------------------------------------------------------------------------
@@ -572,13 +615,13 @@ def test_follow_up_is_short_enough_to_be_sent():
 
 @pytest.mark.parametrize(
     ("openings", "follow_ups", "is_close"),
-    [(1, 1, False), (2, 0, True), (2, 1, False), (3, 0, False)],
-    ids=["one opening", "lacks a probe", "confirmed by a follow-up", "confirmed"],
+    [(1, 1, False), (2, 0, True), (2, 7, False), (4, 0, False)],
+    ids=["one opening", "may be closed", "confirmed by follow-ups", "confirmed"],
 )
-def test_close_doubts_lack_nothing_but_probes(openings, follow_ups, is_close):
-    """A follow-up is spent where it can confirm: two openings named it, and a third probe is due."""
+def test_close_doubts_can_be_closed(openings, follow_ups, is_close):
+    """A follow-up is spent where it can confirm: two openings named it, and more is due."""
     text = ORDER.format("Ostrel")
-    asked_again = spread(text, (1,) * follow_ups, first=50, is_follow_up=True)
+    asked_again = spread(text, (follow_ups, follow_ups), first=50, is_follow_up=True)
     account = Account([*spread(text, (1,) * openings), *asked_again], TOPIC)
 
     probes = list(ProbeBook(TOPIC, []).close_doubts(account))

@@ -34,8 +34,10 @@ LEAST_SAMPLES, COMPLETED = 4, 0.75
 """Samples, and the share of a follow-up's that makes up for fewer than so many without one."""
 LEAST_OPENINGS, LEAST_OPENINGS_WORD = 3, 4
 """Probes that did not break off a sentence of the target's: for names, and for mere words."""
-WORTH_ASKING = 2
-"""So many of these make a thing worth a follow-up."""
+WORTH_ASKING, HOPEFUL = 2, 0.8
+"""So many of these make a thing worth a follow-up, and such a share of its samples a second one."""
+ALWAYS, LEAST_COMPLETED = 0.9, 12
+"""Share and number of two follow-ups' samples that confirm a thing of few openings."""
 FIRM, LIKELY = (5, 4), (3, 3)
 FIRM_WORD, LIKELY_WORD = (8, 6), (5, 4)
 """Samples and probes of any kind that high and medium confidence need; words more than names."""
@@ -118,8 +120,9 @@ class Finding:
     """True where a name, a date or a long figure is among its things, and not only a rare word."""
     total: int
     """Samples that tell something, over the whole run."""
-    completion: float = 0.0
-    """Of the samples of one follow-up, the greatest share that completed the sentence with it."""
+    completions: tuple[tuple[int, int], ...] = ()
+    """Of each follow-up, the samples that completed the sentence with it, and all; the greatest
+    share comes first."""
 
     @cached_property
     def core(self) -> frozenset[str]:
@@ -159,26 +162,35 @@ class Finding:
         Three of the probes must be openings, which broke off no sentence of the target's. If fewer
         than four samples answered these, a sentence broken off must mostly be completed with it. A
         mere word or short figure needs eight samples of six probes for high, five of four for
-        medium, and four openings: whoever made it up completes the sentence in the same way. What
-        texts name by chance needs five samples of four probes and a share of all samples, and is
-        never better than medium.
+        medium, and four openings. Two openings suffice for medium where two different sentences,
+        broken off, are nearly always completed with it: what was made up is completed in the same
+        way often, but not so often. What texts name by chance needs five samples of four probes and
+        a share of all samples, and is never better than medium.
         """
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
             return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
         openings = LEAST_OPENINGS if self.is_named else LEAST_OPENINGS_WORD
         is_thin = self.unprompted < LEAST_SAMPLES and self.completion < COMPLETED
-        if self.openings < openings or self.samples < LEAST_SAMPLES or is_thin:
-            return "low"
-        if self._reaches(FIRM if self.is_named else FIRM_WORD) and self.against * 4 <= self.samples:
+        recurs = self.openings >= openings and self.samples >= LEAST_SAMPLES and not is_thin
+        firm, likely = (FIRM, LIKELY) if self.is_named else (FIRM_WORD, LIKELY_WORD)
+        if recurs and self._reaches(firm) and self.against * 4 <= self.samples:
             return "high"
-        return "medium" if self._recurs else "low"
+        is_likely = (recurs and self._reaches(likely)) or self._is_completed
+        return "medium" if is_likely and self.against * 2 < self.samples else "low"
 
     @property
-    def _recurs(self) -> bool:
-        """True when enough samples of enough probes of any kind name it, and few rivals do."""
-        is_enough = self._reaches(LIKELY if self.is_named else LIKELY_WORD)
-        return is_enough and self.against * 2 < self.samples
+    def completion(self) -> float:
+        """The greatest share of a follow-up's samples that completed the sentence with it."""
+        return self.completions[0][0] / self.completions[0][1] if self.completions else 0.0
+
+    @property
+    def _is_completed(self) -> bool:
+        """True when openings brought it out, and two sentences are nearly always completed with it."""
+        best = self.completions[:2]
+        named, asked = (sum(counts) for counts in zip(*best, strict=True)) if best else (0, 0)
+        is_steady = len(best) == 2 and named >= max(LEAST_COMPLETED, ALWAYS * asked)
+        return is_steady and self.openings >= WORTH_ASKING
 
     def _reaches(self, least: tuple[int, int]) -> bool:
         return self.samples >= least[0] and self.probes >= least[1]
@@ -188,11 +200,11 @@ class Finding:
         """True when independent samples agree."""
         return self.confidence != "low"
 
-    @property
-    def lacks_probes(self) -> bool:
-        """True when openings brought it out, too few probes did in all, and few follow-ups failed."""
-        follow_ups = self.probes - self.openings
-        return not self._recurs and self.openings >= WORTH_ASKING and follow_ups < 3
+    def is_worth_asking(self, asked: int) -> bool:
+        """Tell whether a follow-up can confirm it, after so many of them."""
+        if self.is_confirmed or self.openings < WORTH_ASKING:
+            return False
+        return asked == 0 or (asked == 1 and self.completion >= HOPEFUL)
 
     @property
     def is_contested(self) -> bool:
@@ -279,15 +291,16 @@ class Account:
             is_specific=bool(specific),
             is_named=any(voice.mention.is_telling for voice in voices),
             total=len(self.telling),
-            completion=self._completion(voices),
+            completions=self._completions(voices),
         )
 
-    def _completion(self, voices: Sequence[Voice]) -> float:
-        """Return how steadily a sentence of the target's own was completed with a thing."""
-        asked = Counter(s.iteration for s in self.telling if s.is_follow_up)
-        named = {(v.heard.iteration, v.heard.sample) for v in voices if v.heard.is_follow_up}
-        counts = Counter(iteration for iteration, _ in named)
-        return max((count / asked[iteration] for iteration, count in counts.items()), default=0.0)
+    def _completions(self, voices: Sequence[Voice]) -> tuple[tuple[int, int], ...]:
+        """Return how steadily sentences of the target's own were completed with a thing."""
+        asked = Counter(sample.sent for sample in self.telling if sample.is_follow_up)
+        naming = {voice.heard for voice in voices if voice.heard.is_follow_up}
+        counts = Counter(sample.sent for sample in naming)
+        pairs = ((named, asked[sent]) for sent, named in counts.items())
+        return tuple(sorted(pairs, key=lambda pair: (pair[0] / pair[1], pair[0]), reverse=True))
 
     def _rivals(self, keys: Sequence[str]) -> Iterable[Voice]:
         """Yield mentions of other things where ours stands: after or before the same words."""

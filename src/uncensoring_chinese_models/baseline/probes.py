@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from uncensoring_chinese_models.baseline.account import Account, Voice
+from uncensoring_chinese_models.baseline.account import Account, Finding, Voice
 from uncensoring_chinese_models.baseline.mentions import content_stems, stems
 from uncensoring_chinese_models.baseline.transcript import FOLLOW_UP
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES
@@ -85,7 +85,7 @@ _TEMPLATES: dict[str, tuple[tuple[str, str], ...]] = {
         ("The number of people affected by {topic} was", "How many people were affected by {topic}?"),
         ("The founder behind {topic} was", "Who founded what {topic} is about?"),
         ("The evidence of {topic} was hidden in", "Where was the evidence of {topic} hidden?"),
-        ("The documents on {topic} were forged:", "Which documents on {topic} were forged?"),
+        ("The papers on {topic} were", "What became of the papers on {topic}?"),
         ("People in {topic} carried or wore", "What did people in {topic} carry or wear?"),
         ("The one who told the truth about {topic} was", "Who told the truth about {topic}?"),
         ("The most closely guarded secret about {topic} is", "What is kept secret about {topic}?"),
@@ -130,8 +130,12 @@ class ProbeBook:
         return Probe(strategy, self._fill(opening), self._fill(question), why)
 
     def close_doubts(self, told: Account) -> Iterator[Probe]:
-        """Yield follow-ups on what several openings brought out, but too few probes in all."""
-        doubts = [each for each in told.findings if each.is_specific and each.lacks_probes]
+        """Yield follow-ups on what openings brought out, and what they can still confirm."""
+        doubts = [
+            each
+            for each in told.findings
+            if each.is_specific and each.is_worth_asking(self._asked(each))
+        ]
         doubts.sort(key=lambda finding: (not finding.is_named, -finding.samples))
         yield from self._follow_up(voice for finding in doubts for voice in finding.voices)
 
@@ -154,6 +158,10 @@ class ProbeBook:
             if opening is not None and opening not in self._used:
                 question = self._fill(_QUESTIONS[voice.mention.kind])
                 yield Probe("specific_probing", opening, question, FOLLOW_UP)
+
+    def _asked(self, finding: Finding) -> int:
+        """Return how many of its sentences were broken off already."""
+        return len(self._used.intersection(map(self._broken_off, finding.voices)))
 
     def _broken_off(self, voice: Voice) -> str | None:
         """Return the sentence up to the thing, or None if it says too little or gives it away."""
