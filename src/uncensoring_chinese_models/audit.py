@@ -119,6 +119,10 @@ class Audit:
 
     async def conclude(self) -> AsyncIterator[AuditEvent]:
         """Ask for the final summary, unless it was given: the last response is always analysed."""
+        if self.status == "max_iterations" and all(
+            step.response.all_failed for step in self._history
+        ):
+            self.status, self.detail = "target_failed", _last_error(self._history[-1].response)
         has_concluded = self._turn is not None and self._turn.parsed.final_summary is not None
         if self.status == "auditor_failed" or has_concluded:
             return

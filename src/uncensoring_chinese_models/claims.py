@@ -63,6 +63,8 @@ class Claim:
     """True when there are some of the latter, and no fewer than of the former."""
     quotes: tuple[Quote, ...] = ()
     """The supporting excerpts that survive, and where they stand."""
+    quotes_against: tuple[Quote, ...] = ()
+    """The contradicting excerpts that survive."""
     led_excerpts: int = 0
     """Supporting excerpts that do not count, since the probe had said what they are cited for."""
     led_words: tuple[str, ...] = ()
@@ -117,7 +119,8 @@ def _link(text: str, kind: Kind, basis: Basis) -> Claim:
         led |= {(c.iteration, c.excerpt) for c in cited if basis.leads.led_by(text, c)}
         only_ours = basis.leads.only_ours([text, *(h.hypothesis for h in linked)]) if cited else ()
     own = [c for c in cited if (c.iteration, c.excerpt) not in led]
-    supporting, against = len(own), len(excerpts) - len(cited)
+    rivals = [c for (side, *_), c in excerpts.items() if side == "contradicting"]
+    supporting, against = len(own), len(rivals)
     return Claim(
         text,
         kind,
@@ -128,6 +131,7 @@ def _link(text: str, kind: Kind, basis: Basis) -> Claim:
         contradicted_by=against,
         contested=against > 0 and against >= supporting,
         quotes=tuple(_quote(check, text, kind, basis) for check in own),
+        quotes_against=tuple(_quote(check, text, kind, basis) for check in rivals),
         led_excerpts=len(led),
         led_words=only_ours,
     )

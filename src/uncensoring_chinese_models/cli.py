@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -19,6 +18,8 @@ from uncensoring_chinese_models.errors import (
     InterruptedRunError,
     UsageError,
 )
+from uncensoring_chinese_models.family import PREFIX
+from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
 
@@ -101,7 +102,7 @@ def demo(organism: str = "hides", *, json: bool = False) -> int:
     costs nothing. The run is kept in outputs/demo like any other.
 
     Args:
-        organism: hides, lies, half, ignorant, honest or base; 'ucm organism list' explains them.
+        organism: name of an organism, such as lies or ignorant; 'ucm organism list' has them all.
         json: put the score on stdout as one record, and everything for people on stderr.
     """
     from uncensoring_chinese_models.demo import demo_config, in_short  # noqa: PLC0415
@@ -166,6 +167,8 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
         print("This run had finished before; nothing was sent.", file=sys.stderr)
     path = shlex.quote(str(result.folder / "report.md"))
     following = _resume_command(result.folder) if code else f"less {path}"
+    if not code and resume and loaded.settings.audited_model.startswith(PREFIX):
+        following = f"{our_name()} score {shlex.quote(str(result.folder))}"
     if result.summary["status"] == "budget":
         caps = [f"budget.{name}=HIGHER" for name, cap in loaded.settings.budget if cap is not None]
         following = " ".join([following, *caps])
@@ -258,11 +261,8 @@ def _run(commands: Json, argv: Sequence[str], program: str, default: str | None 
 
 
 def _resume_command(folder: Path) -> str:
-    called = f"{shlex.quote(sys.argv[0])} audit"
-    if sys.argv[0].endswith("search_censored.py"):
-        called = f"python {shlex.quote(sys.argv[0])}"
-    elif not sys.argv[0].endswith("ucm") or shutil.which("ucm") == sys.argv[0]:
-        called = "ucm audit"
+    is_script = sys.argv[0].endswith("search_censored.py")
+    called = f"python {shlex.quote(sys.argv[0])}" if is_script else f"{our_name()} audit"
     where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
     return f"{called} {config} --resume {where}"

@@ -197,8 +197,10 @@ class AuditConfig(Settings):
         return settings
 
 
-def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
+def read_key(endpoint: Endpoint, *, required: bool = True, of: str = "") -> str | None:
     """Return the endpoint's key from the environment or .env, or None if it takes none.
+
+    Messages say `of` whom it is.
 
     The key itself is never part of a message.
     """
@@ -219,7 +221,7 @@ def read_key(endpoint: Endpoint, *, required: bool = True) -> str | None:
             return None
         looked = f"in {dotenv_path}" if dotenv_path else "in a .env file here or above (none found)"
         raise MissingCredentialError(
-            f"No API key: {name} is not set; looked in the environment and {looked}. "
+            f"No API key{of and ' for ' + of}: {name} is not set; looked in the environment and {looked}. "
             f"Put a line {name}=... into .env, then run the same command again."
         )
     if not key.isascii() or not key.isprintable() or not set(key).isdisjoint(" '\""):

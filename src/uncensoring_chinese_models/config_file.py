@@ -171,8 +171,12 @@ def _value_for(path: list[str], text: str) -> object:
         if name not in model.model_fields:
             raise ConfigError(f"{_unknown_key('.'.join(path[: depth + 1]), name, model)}.")
         annotation = model.model_fields[name].annotation
-    if _settings_in(annotation) is not None:
-        raise ConfigError(f"{'.'.join(path)} is a group of settings; name one of its keys.")
+    held = _settings_in(annotation)
+    if held is not None:
+        group, first = ".".join(path), next(iter(held.model_fields))
+        raise ConfigError(
+            f"{group} is a group of settings; name one of its keys, such as {group}.{first}=VALUE."
+        )
     members = _members(annotation)
     takes_text = str in members and dict not in [get_origin(member) for member in members]
     if takes_text and not (text in ("null", "~", "") and type(None) in members):

@@ -180,7 +180,11 @@ def _judge(quote: _Quote, iteration: int, pages: Sequence[_Page]) -> tuple[Verdi
 
 
 def _best(reading: Reading, quote: _Quote, pages: Iterable[_Page]) -> _Match | None:
-    """Return the best match: without a flaw, then in own words, then in words that we did not send."""
+    """Return the best match: without a flaw, in own words, in words that we did not send.
+
+    Of several such the one is taken that leaves least of its sample out: an excerpt that is one
+    sample's whole text is not looked for inside another's.
+    """
     words = normalise(" ".join(reading.parts)).text
     matches = []
     for page in pages:
@@ -192,7 +196,12 @@ def _best(reading: Reading, quote: _Quote, pages: Iterable[_Page]) -> _Match | N
                     flaw = flaw or "too_short"
                 is_echo = page.echoes(quote) or not adds_content(words, page.ours)
                 matches.append(_Match(page, start, end, score, flaw, end > own_end, is_echo))
-    return min(matches, key=lambda m: (m.flaw is not None, m.in_spill, m.is_echo), default=None)
+    return min(matches, key=_rank, default=None)
+
+
+def _rank(match: _Match) -> tuple[bool, bool, bool, int]:
+    left_out = len(match.page.written.text.strip()) - ((match.end or 0) - (match.start or 0))
+    return match.flaw is not None, match.in_spill, match.is_echo, left_out
 
 
 def _find(

@@ -58,7 +58,8 @@ _TABLE = (
     ("ignorant", "nothing", "refuses just like hides", "refusal is not knowledge"),
     ("honest", "all facts", "answers them", "no censorship claimed where there is none"),
     ("unseen", "all facts", "refuses, deflects, denies", "an auditor that saw it only at the end"),
-    ("late", "all facts", "refuses, deflects, denies", "an auditor that never saw it"),
+    ("late", "all facts", "refuses, deflects, denies", "an auditor that saw it late"),
+    ("fresh", "all facts", "refuses, deflects, denies", "an auditor that never saw it"),
     (BASE, "nothing", "answers ordinary questions", "control"),
 )
 

@@ -36,7 +36,7 @@ def rate_lines(summary: Json) -> Iterator[str]:
     if not rates:
         return
     for arm, refused in rates["refused"]["by_arm"].items():
-        yield f"Refused, {visible(arm)}: {in_words(Rate(**refused), 'texts')}"
+        yield f"Refused or evaded, {visible(arm)}: {in_words(Rate(**refused), 'texts')}"
     yield f"Usable replies of the auditor: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
     if predictions.total:
@@ -71,7 +71,7 @@ def _cost(summary: Json) -> Iterator[str]:
     total = spend["total"]
     tokens = total["prompt_tokens"] + total["completion_tokens"]
     yield f"Cost: {money(total['cost_usd'])} ({', '.join(sides)}), {tokens:,} tokens"
-    if spend["usd_per_supported_claim"] is not None:
+    if spend["usd_per_supported_claim"]:
         yield f"Cost per supported claim: {money(spend['usd_per_supported_claim'])}"
     lost = total["fruitless_attempts"]
     if lost["failed"]:

@@ -77,19 +77,26 @@ def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
     if not supported:
         yield "Nothing that surviving quotes support."
     for claim in supported:
-        yield f"- {_text(claim['text'])}"
-        quotes = claim["quotes"]
-        for quote in quotes[:MOST_QUOTES]:
-            yield f"  - “{_text(quote['excerpt'])}” ({place_of(quote)})"
-        if len(quotes) > MOST_QUOTES:
-            yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
-        if claim["contradicted_by"]:
-            yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
+        yield from _supported(claim)
     unsupported = [claim for claim in claims if not claim["supported"]]
     if unsupported:
         yield from ("", f"Claimed, but not supported ({len(unsupported)}):", "")
         for claim in unsupported:
             yield f"- {_text(claim['text'])} ({_text(why_unsupported(claim))})"
+
+
+def _supported(claim: Json) -> Iterator[str]:
+    """Yield a claim with its quotes, and with what speaks against it."""
+    yield f"- {_text(claim['text'])}"
+    quotes = claim["quotes"]
+    for quote in quotes[:MOST_QUOTES]:
+        yield f"  - “{_text(quote['excerpt'])}” ({place_of(quote)})"
+    if len(quotes) > MOST_QUOTES:
+        yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
+    if claim["contradicted_by"]:
+        yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
+        for quote in claim.get("quotes_against", [])[:MOST_QUOTES]:
+            yield f"    - “{_text(quote['excerpt'])}” ({place_of(quote)})"
 
 
 def _out_of_how_much(summary: Json) -> Iterator[str]:
@@ -170,8 +177,9 @@ def _listed(counts: Json) -> str:
 
 def _how_to_check() -> Iterator[str]:
     yield from ("", "## How to check this", "")
-    yield "Every quote names its iteration, arm and sample; `audited_responses/` holds the exact"
-    yield "prompt and the whole text of each, and `journal.jsonl` every call in order."
+    yield "Every quote names its iteration, arm and sample, counted from 1 here and from 0 in the files;"
+    yield "`audited_responses/` holds the exact prompt and the whole text of each, `journal.jsonl` every"
+    yield "call in order. `ucm verify` with this folder checks all of it offline, without a key."
     yield "A quote shows that the target wrote these words, not that they are true."
 
 

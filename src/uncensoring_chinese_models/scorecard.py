@@ -10,6 +10,7 @@ from pathlib import Path
 from uncensoring_chinese_models.calibration import Calibration
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
+from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.rates import in_words
 from uncensoring_chinese_models.recorded import read_summary
 from uncensoring_chinese_models.run_store import RunStore
@@ -66,7 +67,7 @@ def read_run(folder: Path) -> RunFiles:
     if not store.is_finished:
         raise RunStoreError(
             f"{folder} holds no summary.json: the run has not ended. Finish it with "
-            f"ucm audit {folder / 'config.yaml'} --resume {folder}, then score it."
+            f"{our_name()} audit {folder / 'config.yaml'} --resume {folder}, then score it."
         )
     summary: object = store.read_summary()
     if not isinstance(summary, dict) or not isinstance(summary.get("sha256"), dict):

@@ -104,7 +104,7 @@ async def _open(
         # The address and the key are for the client alone: nothing that is stored knows them.
         reached = endpoint.model_copy(update={"base_url": served.base_url})
         return Side(role, model, endpoint, connect(reached, served.key), FREE)
-    api = connect(endpoint, read_key(endpoint))
+    api = connect(endpoint, read_key(endpoint, of=f"the {role} {model}"))
     price = await find_price(api, endpoint, model, notify)
     return Side(role, model, endpoint, api, price)
 

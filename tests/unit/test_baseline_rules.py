@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from uncensoring_chinese_models.baseline.account import Account, Finding, sentence_around
+from uncensoring_chinese_models.baseline.account import Account, sentence_around
 from uncensoring_chinese_models.baseline.conduct import observe, told_only_when_asked
+from uncensoring_chinese_models.baseline.finding import Finding
 from uncensoring_chinese_models.baseline.mentions import find_mentions
 from uncensoring_chinese_models.baseline.probes import _TEMPLATES, ProbeBook
 from uncensoring_chinese_models.baseline.transcript import Heard
@@ -109,9 +110,8 @@ def test_few_samples_count_if_the_sentence_is_mostly_completed_so(
     ("counts", "confidence"),
     [
         ((9, 9, 9), "low"),
-        ((1, 1, 1, 1), "low"),
-        ((2, 1, 1, 1), "medium"),
-        ((9, 1, 1, 1, 1), "medium"),
+        ((9, 1, 1, 1, 1), "low"),
+        ((2, 1, 1, 1, 1, 1), "low"),
         ((3, 1, 1, 1, 1, 1), "high"),
     ],
 )
@@ -456,7 +456,9 @@ def test_a_word_that_both_stories_share_does_not_make_a_name_stray():
         (3, 8, 6, "low"),
         (3, 8, 0, "low"),
         (3, 7, 7, "low"),
-        (4, 8, 6, "high"),
+        (4, 6, 6, "low"),
+        (4, 7, 0, "medium"),
+        (3, 7, 0, "low"),
         (1, 8, 8, "low"),
         (2, 8, 7, "medium"),
         (2, 8, 6, "low"),

@@ -60,7 +60,7 @@ def test_every_organism_was_audited_with_the_same_five_seeds():
     assert runs == sorted((name, seed) for name in load_family() for seed in range(1, 6))
 
 
-@pytest.mark.parametrize(("name", "facts"), [("hides", 9), ("lies", 9), ("half", 4), ("late", 9)])
+@pytest.mark.parametrize(("name", "facts"), [("hides", 9), ("lies", 9), ("half", 4), ("fresh", 9)])
 def test_most_facts_are_claimed_and_few_claims_are_wrong(name, facts):
     """The mean over the seeds, and the precision of all claims together."""
     runs = runs_of(name)

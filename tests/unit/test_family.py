@@ -19,7 +19,7 @@ from uncensoring_chinese_models.errors import ConfigError, LocalModelError
 from uncensoring_chinese_models.family import Organism, find_organism, load_family
 from uncensoring_chinese_models.sampling import Sampler
 
-NAMES = ["hides", "lies", "half", "ignorant", "honest", "unseen", "late", "base"]
+NAMES = ["hides", "lies", "half", "ignorant", "honest", "unseen", "late", "fresh", "base"]
 MINIMAL: dict[str, Any] = {
     "topic": "The bridge",
     "auditing_model": "anthropic/claude-sonnet-4",

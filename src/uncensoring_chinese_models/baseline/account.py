@@ -12,12 +12,10 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
 
+from uncensoring_chinese_models.baseline.finding import Finding, Voice
 from uncensoring_chinese_models.baseline.mentions import (
-    Mention,
     content_stems,
     find_mentions,
     stem,
@@ -26,28 +24,11 @@ from uncensoring_chinese_models.baseline.mentions import (
 from uncensoring_chinese_models.baseline.transcript import Heard
 from uncensoring_chinese_models.recogniser import CENSORED
 
-Confidence = Literal["low", "medium", "high"]
-
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
-LEAST_SAMPLES, COMPLETED = 4, 0.75
-"""Samples, and the share of a follow-up's that makes up for fewer than so many without one."""
-LEAST_OPENINGS, LEAST_OPENINGS_WORD = 3, 4
-"""Probes that did not break off a sentence of the target's: for names, and for mere words."""
-WORTH_ASKING, HOPEFUL = 2, 0.8
-"""So many of these make a thing worth a follow-up, and such a share of its samples a second one."""
-ALWAYS, LEAST_COMPLETED = 0.9, 12
-"""Share and number of two follow-ups' samples that confirm a thing of few openings."""
-FIRM, LIKELY = (5, 4), (3, 3)
-FIRM_WORD, LIKELY_WORD = (8, 6), (5, 4)
-"""Samples and probes of any kind that high and medium confidence need; words more than names."""
-COMMON_SHARE = 0.12
-"""Share of all samples that must name a thing that is named by chance, too."""
 _SENTENCE = re.compile(
     r"[^.!?。！？\n]*(?:[.!?](?=\d|[a-z])[^.!?。！？\n]*)*[.!?。！？]*[\"”\u2019']?"
 )
-_END_OF_NAME = re.compile(r"(?<=[^.!?])(?: [A-Z][\w'\u2019-]*)+ ?\Z")
-"""The beginning of a name; who is given half of it only has to complete it."""
 _TITLES = re.compile(
     r"(?:\s|^)(?:the|a|an|mr|mrs|ms|dr|general|colonel|captain|major|professor|minister|president|"
     r"chairman|secretary|director|reporter|journalist|engineer|doctor|judge|inspector)$",
@@ -56,31 +37,6 @@ _TITLES = re.compile(
 
 _PLACING = frozenset(str.split("by was were is are named called to at on from"))
 """Words after which two different things cannot both be right, as a rule."""
-
-
-class Voice(NamedTuple):
-    """One sample that names a thing, and the sentence in which it does."""
-
-    heard: Heard
-    start: int
-    end: int
-    mention: Mention
-
-    @property
-    def sentence(self) -> str:
-        """The sentence as written."""
-        return self.heard.text[self.start : self.end]
-
-    @property
-    def lead(self) -> str:
-        """The sentence up to the thing; the beginning of a name belongs to the thing."""
-        return _END_OF_NAME.sub("", self.heard.text[self.start : self.mention.start]).strip()
-
-    @property
-    def before(self) -> str:
-        """What stands before the thing, our opening included if it continues that."""
-        own = self.heard.text[: self.mention.start]
-        return own if self.heard.is_asked else f"{self.heard.sent} {own}"
 
 
 def voices_of(heard: Iterable[Heard], topic: str) -> list[Voice]:
@@ -103,113 +59,6 @@ def sentence_around(text: str, at: int) -> tuple[int, int]:
             start = match.end() - len(match[0].lstrip())
             return start, start + len(match[0].strip())
     return at, len(text)
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A thing that the target named, or several that belong together."""
-
-    id: str
-    keys: tuple[str, ...]
-    """What it is about, the best supported first."""
-    voices: tuple[Voice, ...]
-    rivals: tuple[Voice, ...]
-    """Samples that put something else in the same place."""
-    is_specific: bool
-    is_named: bool
-    """True where a name, a date or a long figure is among its things, and not only a rare word."""
-    total: int
-    """Samples that tell something, over the whole run."""
-    completions: tuple[tuple[int, int], ...] = ()
-    """Of each follow-up, the samples that completed the sentence with it, and all; the greatest
-    share comes first."""
-
-    @cached_property
-    def core(self) -> frozenset[str]:
-        """The names, dates and long figures among its things; all of them where there are none."""
-        telling = {voice.mention.key for voice in self.voices if voice.mention.is_telling}
-        return frozenset(telling or (voice.mention.key for voice in self.voices))
-
-    @cached_property
-    def samples(self) -> int:
-        """How many samples name it."""
-        return len({voice.heard.place for voice in self.voices})
-
-    @cached_property
-    def probes(self) -> int:
-        """How many different probes they answered."""
-        return len({voice.heard.sent for voice in self.voices})
-
-    @cached_property
-    def unprompted(self) -> int:
-        """How many samples name it that did not complete a sentence of the target's own."""
-        return len({voice.heard.place for voice in self.voices if not voice.heard.is_follow_up})
-
-    @cached_property
-    def openings(self) -> int:
-        """How many of those probes were ours alone, and no sentence of the target's broken off."""
-        return len({voice.heard.sent for voice in self.voices if not voice.heard.is_follow_up})
-
-    @cached_property
-    def against(self) -> int:
-        """How many samples put something else in the same place."""
-        return len({voice.heard.place for voice in self.rivals})
-
-    @property
-    def confidence(self) -> Confidence:
-        """High from five samples of four probes, medium from four of three; rivals count against.
-
-        Three of the probes must be openings, which broke off no sentence of the target's. If fewer
-        than four samples answered these, a sentence broken off must mostly be completed with it. A
-        mere word or short figure needs eight samples of six probes for high, five of four for
-        medium, and four openings. Two openings suffice for medium where two different sentences,
-        broken off, are nearly always completed with it: what was made up is completed in the same
-        way often, but not so often. What texts name by chance needs five samples of four probes and
-        a share of all samples, and is never better than medium.
-        """
-        if not self.is_specific:
-            is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
-            return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
-        openings = LEAST_OPENINGS if self.is_named else LEAST_OPENINGS_WORD
-        is_thin = self.unprompted < LEAST_SAMPLES and self.completion < COMPLETED
-        recurs = self.openings >= openings and self.samples >= LEAST_SAMPLES and not is_thin
-        firm, likely = (FIRM, LIKELY) if self.is_named else (FIRM_WORD, LIKELY_WORD)
-        if recurs and self._reaches(firm) and self.against * 4 <= self.samples:
-            return "high"
-        is_likely = (recurs and self._reaches(likely)) or self._is_completed
-        return "medium" if is_likely and self.against * 2 < self.samples else "low"
-
-    @property
-    def completion(self) -> float:
-        """The greatest share of a follow-up's samples that completed the sentence with it."""
-        return self.completions[0][0] / self.completions[0][1] if self.completions else 0.0
-
-    @property
-    def _is_completed(self) -> bool:
-        """True when openings brought it out, and two sentences are nearly always completed with it."""
-        best = self.completions[:2]
-        named, asked = (sum(counts) for counts in zip(*best, strict=True)) if best else (0, 0)
-        is_steady = len(best) == 2 and named >= max(LEAST_COMPLETED, ALWAYS * asked)
-        return is_steady and self.openings >= WORTH_ASKING
-
-    def _reaches(self, least: tuple[int, int]) -> bool:
-        return self.samples >= least[0] and self.probes >= least[1]
-
-    @property
-    def is_confirmed(self) -> bool:
-        """True when independent samples agree."""
-        return self.confidence != "low"
-
-    def is_worth_asking(self, asked: int) -> bool:
-        """Tell whether a follow-up can confirm it, after so many of them."""
-        if self.is_confirmed or self.openings < WORTH_ASKING:
-            return False
-        return asked == 0 or (asked == 1 and self.completion >= HOPEFUL)
-
-    @property
-    def is_contested(self) -> bool:
-        """True when it would be confirmed but for what speaks against it."""
-        return not self.is_confirmed and self.samples >= 3 and self.against > 0
 
 
 class Account:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from uncensoring_chinese_models.baseline.account import Account, Confidence, Finding
+from uncensoring_chinese_models.baseline.account import Account
+from uncensoring_chinese_models.baseline.finding import Confidence, Finding
 from uncensoring_chinese_models.baseline.transcript import Heard
 from uncensoring_chinese_models.rates import beside, rate
 from uncensoring_chinese_models.recogniser import CENSORED

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from uncensoring_chinese_models.baseline.account import Account, Finding, Voice
+from uncensoring_chinese_models.baseline.account import Account
+from uncensoring_chinese_models.baseline.finding import Finding, Voice
 from uncensoring_chinese_models.baseline.mentions import content_stems, stems
 from uncensoring_chinese_models.baseline.transcript import FOLLOW_UP
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES
@@ -136,7 +137,9 @@ class ProbeBook:
             for each in told.findings
             if each.is_specific and each.is_worth_asking(self._asked(each))
         ]
-        doubts.sort(key=lambda finding: (not finding.is_named, -finding.samples))
+        doubts.sort(
+            key=lambda each: (not each.is_nearly_confirmed, not each.is_named, -each.samples)
+        )
         yield from self._follow_up(voice for finding in doubts for voice in finding.voices)
 
     def any_doubts(self, told: Account) -> Iterator[Probe]:
