@@ -58,7 +58,7 @@ def ends(found):
     [(13, 16, 0.5435, 0.9595), (10, 10, 0.6915, 1.0), (0, 10, 0.0, 0.3085)],
 )
 def test_exact_interval_gives_published_values(successes, n, low, high):
-    """Clopper-Pearson intervals of the examples to Fagerland, Lydersen and Laake (2017), chapter 2."""
+    """As R's contingencytables, made for Fagerland, Lydersen and Laake (2017), publishes them."""
     found = share_interval(Share(successes, n), method="exact")
 
     assert ends(found) == pytest.approx((low, high), abs=1e-4)
@@ -101,7 +101,7 @@ def test_impossible_level_is_refused(level):
 
 @pytest.mark.parametrize(("first", "second", "p_value"), [(6, 16, 0.052479), (1, 7, 18 / 256)])
 def test_mcnemar_gives_published_values(first, second, p_value):
-    """Fagerland, Lydersen and Laake (2013), BMC Medical Research Methodology 13:91, both examples."""
+    """Cavo's trial as in R's contingencytables, chapter 8; Bentur's 1 and 7 are 2 · (1 + 8) / 2^8."""
     assert mcnemar(first, second).p_value == pytest.approx(p_value, abs=1e-6)
 
 
@@ -121,7 +121,7 @@ def test_units_that_never_differ_show_nothing():
 
 
 def test_paired_difference_gives_tangos_published_interval():
-    """Cavo's trial (59, 6, 16, 80), Tango's interval in Fagerland, Lydersen and Laake (2017), ch. 8."""
+    """Cavo's trial (59, 6, 16, 80), Tango's interval as in R's contingencytables, chapter 8."""
     found = paired_difference(6, 16, 59 + 6 + 16 + 80)
 
     assert found.estimate == pytest.approx(-0.0621, abs=1e-4)
@@ -247,7 +247,7 @@ def test_impossible_p_value_is_refused(p_value):
     ],
 )
 def test_alpha_of_published_reliability_data(rows, alpha, units, values):
-    """The example of Wikipedia's article, and example C of Krippendorff (2011), both nominal with gaps."""
+    """Wikipedia's example, and the data of Krippendorff (2019), ch. 12, with the value of `krippendorff`."""
     found = krippendorff_alpha(by_unit(rows))
 
     assert found.alpha == pytest.approx(alpha, abs=5e-4)
@@ -270,7 +270,7 @@ def test_alpha_is_undefined_without_anything_to_compare(units):
 
 def test_perfect_agreement_has_no_interval():
     """Resampling units without disagreement would claim certainty, so that nothing is said."""
-    found = krippendorff_alpha([("a", "a")] * 15 + [("b", "b")] * 5)
+    found = krippendorff_alpha([("a", "a")] * 19 + [("b", "b")])
 
     assert (found.alpha, found.low, found.high) == (1.0, None, None)
 
