@@ -16,7 +16,7 @@ train_python := .venv-train/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget clean demo
+.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-statistics clean demo
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -74,7 +74,7 @@ lock: ## write requirements.lock anew from pyproject.toml
 	"$$work/venv/bin/python" -m dependency_groups dev > "$$work/dev.in"; \
 	cp requirements.lock "$$work/pins" 2>/dev/null || true; \
 	"$$work/venv/bin/python" -m piptools compile --quiet --generate-hashes --allow-unsafe \
-	  --strip-extras --extra local --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
+	  --strip-extras --extra analysis --extra local --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
 	  --no-emit-trusted-host $(LOCK_ARGS) --output-file "$$work/pins" pyproject.toml - < "$$work/dev.in"; \
 	{ echo '# Every package of the development environment, pinned with hashes.'; \
 	  echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
@@ -89,6 +89,9 @@ bench-resume: .venv/.installed ## kill an audit at 200 random moments and resume
 
 bench-budget: .venv/.installed ## check by trial that no run spends past its budget
 	$(venv_python) tools/budget_trials.py
+
+bench-statistics: .venv/.installed ## count how often each interval is right and each test wrong, and write the tables
+	$(venv_python) tools/statistics_bench.py
 
 # ORGANISMS names some of them. BUILD_ARGS goes to organisms.build, such as --device cuda.
 organisms: .venv-train/.installed ## train the organisms anew and put them into the package

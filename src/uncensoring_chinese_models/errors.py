@@ -5,6 +5,7 @@
     AuditToolError                  everything we raise on purpose; carries its exit code
     ├── ConfigError            2    the user can fix it; raised before anything is spent
     │   ├── UsageError         2    a wrong word on the command line
+    │   ├── MissingExtraError  2    an optional part is not installed; names the command that gets it
     │   ├── UnknownTemplateError 2  no chat template for this model; names the nearest ones
     │   └── MissingCredentialError 2  names the variable, and where it was looked for
     ├── ClientError            3    one model call failed; carries status, type and message
@@ -50,6 +51,10 @@ class ConfigError(AuditToolError):
 
 class UsageError(ConfigError):
     """A wrong word on the command line."""
+
+
+class MissingExtraError(ConfigError):
+    """An optional part of the program is needed and not installed."""
 
 
 class UnknownTemplateError(ConfigError):
