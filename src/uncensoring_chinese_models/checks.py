@@ -58,7 +58,9 @@ def check_bundle(tree: RunTree) -> list[Check]:
     check.failures += [Failure(name, "", why, "gone") for name, why in tree.astray.items()]
     if MANIFEST not in tree.around:
         check.is_done = False
-        check.said = "the archive has no readable MANIFEST.sha256, as one that ucm bundle made has"
+        check.said = (
+            "there is no readable MANIFEST.sha256, which ucm bundle writes into every archive"
+        )
         return [check]
     sums = _check_manifest(tree.around, {BUNDLED + name for name in tree.problems}, check)
     check.said = f"{sums} sha256 sums in the manifest; {_check_archive(tree, check)}"
