@@ -1,20 +1,15 @@
-"""A run packed for a paper's appendix: one archive, the same bytes for the same run.
-
-Members are stored, not compressed, under sorted names with fixed times and modes, so that no
-version of zlib and no clock has a say in the bytes.
-"""
+"""A run packed for a paper's appendix, unless it holds what should not be published."""
 
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 import socket
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.archive import archive
 from uncensoring_chinese_models.config import read_key
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.errors import (
@@ -25,10 +20,10 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.leaks import Leak, find_leaks
 from uncensoring_chinese_models.run_store import RunStore
-from uncensoring_chinese_models.run_tree import BUNDLED, MANIFEST, README, read_run
+from uncensoring_chinese_models.run_tree import read_run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from io import BufferedWriter
 
     from uncensoring_chinese_models.run_tree import RunTree
 
@@ -38,25 +33,6 @@ _OF_A_RUN = re.compile(
     r"|(?:auditor_turns|audited_responses)/[0-9]{3,9}\.json"
 )
 """The files that a run has before its summary lists them."""
-_EPOCH = (1980, 1, 1, 0, 0, 0)
-_ABOUT = """\
-An audit of a language model, as uncensoring_chinese_models recorded it.
-
-run/             the run: start with report.md; docs/run-format.md of the project describes the rest
-{manifest}  the sha256 of every file
-
-To check that the files are those that were packed:
-
-    sha256sum -c {manifest}
-
-To check that the run follows from its journal, offline and without a key, with the version of
-uncensoring_chinese_models that run/summary.json names under "versions":
-
-    ucm verify run
-
-This proves that the run is consistent with its journal, not that the journal is true. The
-journal keeps the providers' generation ids, so that they can be asked.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +46,10 @@ class Packed:
     """What was found and packed all the same."""
     left_out: list[str]
     """Hidden files and folders, no part of the run, that were not packed."""
+    has_summary: bool
+    """False for a run that has not ended, or that lost its summary.json."""
+    was_there: bool
+    """True when the very same archive was there already."""
 
 
 def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False) -> Packed:
@@ -88,10 +68,16 @@ def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False)
         raise UnfitToPublishError(_refusal(folder, leaks))
     path = out or Path(f"{folder.resolve().name}.zip")
     content = archive(tree.files)
-    _write(path, content, folder)
-    kept = [str(leak) for leak in leaks]
-    digest = hashlib.sha256(content).hexdigest()
-    return Packed(path, len(tree.files), digest, kept, tree.leftovers)
+    was_there = _write(path, content, folder)
+    return Packed(
+        path,
+        len(tree.files),
+        hashlib.sha256(content).hexdigest(),
+        [str(leak) for leak in leaks],
+        tree.leftovers,
+        has_summary=store.is_finished,
+        was_there=was_there,
+    )
 
 
 def _refuse_strangers(store: RunStore, tree: RunTree) -> None:
@@ -112,34 +98,40 @@ def _refuse_strangers(store: RunStore, tree: RunTree) -> None:
             )
 
 
-def _write(path: Path, content: bytes, folder: Path) -> None:
-    """Write the archive, but over nothing else, and not into the run."""
+def _write(path: Path, content: bytes, folder: Path) -> bool:
+    """Write the archive, over nothing and not into the run; tell whether it was there already."""
     if path.resolve().is_relative_to(folder.resolve()):
         raise RunStoreError(f"{path} is inside the run; give a file elsewhere with --out.")
     try:
-        if path.exists() and path.read_bytes() != content:
-            raise RunStoreError(f"{path} is there already; remove it, or give another --out.")
-        path.write_bytes(content)
+        with path.open("xb") as file:
+            _fill(file, content)
+    except FileExistsError:
+        if not path.is_file() or not _is_same(path, content):
+            raise RunStoreError(
+                f"{path} is there already and is not this archive; it was left as it is. Remove "
+                "it, or give another --out."
+            ) from None
+        return True
     except OSError as err:
         raise RunStoreError(f"{path} cannot be written: {err.strerror}.") from err
+    return False
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of the archive of a run."""
-    members = {BUNDLED + name: content for name, content in files.items()}
-    members[README] = _ABOUT.format(manifest=MANIFEST).encode("utf-8")
-    sums = "".join(
-        f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n" for name in sorted(members)
-    )
-    members[MANIFEST] = sums.encode("utf-8")
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w", zipfile.ZIP_STORED) as packed:
-        for name in sorted(members):
-            member = zipfile.ZipInfo(name, _EPOCH)
-            member.create_system = 3  # Unix: otherwise the mode below is not read
-            member.external_attr = 0o100644 << 16
-            packed.writestr(member, members[name])
-    return held.getvalue()
+def _fill(file: BufferedWriter, content: bytes) -> None:
+    """Write all of it, or leave no file behind."""
+    try:
+        file.write(content)
+        file.flush()
+    except OSError:
+        Path(file.name).unlink(missing_ok=True)
+        raise
+
+
+def _is_same(path: Path, content: bytes) -> bool:
+    try:
+        return path.stat().st_size == len(content) and path.read_bytes() == content
+    except OSError:
+        return False
 
 
 def _secrets(folder: Path) -> dict[str, str]:

@@ -13,10 +13,14 @@ from uncensoring_chinese_models.visible import visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from uncensoring_chinese_models.comparison import Failure
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.verification import Verification
 
-MOST_FAILURES = 20
+MOST_LINES = 20
+MOST_PLACES = 3
+"""Of one file, how many places are shown in which it is another."""
+KINDS = ("gone", "whole", "place", "quote")
 DOES_NOT_HOLD = CorruptRunError.exit_code
 
 
@@ -27,7 +31,7 @@ def verify(run_dir: str, *, json: bool = False) -> int:
     and 4 when something does not.
 
     Args:
-        run_dir (RUN_DIR): run directory, or a bundle that 'ucm bundle' made.
+        run_dir (RUN_DIR): run directory, or a bundle that 'ucm bundle' made, packed or unpacked.
         json: put one machine-readable record on stdout, and everything for people on stderr.
     """
     from uncensoring_chinese_models.verification import verify_run  # noqa: PLC0415
@@ -64,32 +68,75 @@ def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) ->
     if packed.left_out:
         names = visible(", ".join(packed.left_out))
         print(f"note: hidden, no part of the run, and left out: {names}", file=sys.stderr)
-    print(f"Packed {packed.files} files into {visible(str(packed.path))}")
+    if not packed.has_summary:
+        print(
+            "warning: there is no summary.json: the run has not ended, or the file was removed "
+            "(ucm verify tells what the journal says); what there is of it was packed.",
+            file=sys.stderr,
+        )
+    path = visible(str(packed.path))
+    if packed.was_there:
+        print(f"{path} was there already, with the same bytes: {packed.files} files of the run")
+    else:
+        print(f"Packed {packed.files} files into {path}")
     print(f"  sha256: {packed.sha256}")
-    print(f"Anyone can check it: ucm verify {visible(str(packed.path))}")
+    print(f"Anyone can check it: ucm verify {path}")
     return 0
 
 
 def _lines(run_dir: str, result: Verification) -> Iterator[str]:
     yield f"Verify {run_dir}"
     for check in result.checks:
-        number = len(check.failures)
-        verdict = "holds" if not number else f"{number} wrong"
-        yield f"  {check.name:<9} {verdict:<9} {check.said}"
+        yield f"  {check.name:<9} {check.shown:<11} {check.said}"
+    for name, digest in result.sha256.items():
+        what = "the archive" if name == "archive" else name
+        yield f"sha256 of {what}: {digest}"
     yield from (f"note: {note}" for note in result.notes)
-    failures = result.failures
-    if not failures:
-        state = "All of it holds." if result.ended else "What there is of it holds."
-        state = state if result.all_compared else "What could be compared holds."
-        yield f"{state} {result.proves}"
+    if result.holds:
+        yield f"{result.state} {result.proves}"
         return
-    yield (
-        f"{len(failures)} things do not hold:" if len(failures) > 1 else "One thing does not hold:"
-    )
-    yield from (f"  {failure}" for failure in failures[:MOST_FAILURES])
-    if len(failures) > MOST_FAILURES:
-        yield f"  and {len(failures) - MOST_FAILURES} more (--json lists them all)"
+    yield from _failures(result)
     yield result.concludes
+
+
+def _failures(result: Verification) -> Iterator[str]:
+    """Say of each file what is wrong with it: one cause may show in a hundred places."""
+    files: dict[str, list[Failure]] = {one.file: [] for one in result.failures}
+    for one in (*result.failures, *result.not_done):
+        files.setdefault(one.file, []).append(one)
+    number = len({one.file for one in result.failures})
+    yield "One file does not hold:" if number == 1 else f"{number} files do not hold:"
+    lines = [line for found in files.values() for line in _of_file(found, result.not_done)]
+    yield from (f"  {line}" for line in lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        yield f"  and {len(lines) - MOST_LINES} more (--json lists them all)"
+
+
+def _of_file(found: list[Failure], not_done: list[Failure]) -> Iterator[str]:
+    """Say what is wrong with one file, each cause once."""
+    of = {kind: [one for one in found if one.kind == kind] for kind in KINDS}
+    unread = sum(one in not_done for one in of["quote"])
+    what = "excerpt that quotes it was" if unread == 1 else "excerpts that quote it were"
+    quoting = f"; {unread} {what} not read again" if unread else ""
+    if of["gone"]:
+        yield f"{of['gone'][0]}{quoting}"
+    elif of["place"]:
+        yield from (str(one) for one in of["place"][: MOST_PLACES - 1])
+        yield from _last_of(of["place"][MOST_PLACES - 1 :], "places in it")
+        if quoting:
+            yield f"{found[0].file}: {quoting.removeprefix('; ')}"
+    elif of["whole"]:
+        problems = "; ".join(dict.fromkeys(one.problem for one in of["whole"]))
+        yield f"{of['whole'][0].file}: {problems}{quoting}"
+    wrong = [one for one in of["quote"] if one not in not_done]
+    is_source = any(one.where.startswith("as quoted in ") for one in wrong)
+    yield from _last_of(wrong, "excerpts that quote it" if is_source else "excerpts in it")
+
+
+def _last_of(failures: list[Failure], what: str) -> Iterator[str]:
+    more = len(failures) - 1
+    if failures:
+        yield f"{failures[0]}{f' (and {more} more {what})' if more else ''}"
 
 
 def _print_json(value: Json) -> None:

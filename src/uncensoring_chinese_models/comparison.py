@@ -6,14 +6,14 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.config_file import parse_mapping
 from uncensoring_chinese_models.differences import differences, json_differences
 from uncensoring_chinese_models.replay import Replayed, earlier_states, replay
+from uncensoring_chinese_models.run_tree import GIVEN
 
-GIVEN = ("config.yaml", "journal.jsonl")
-"""The files that the others follow from."""
 MOST_EARLIER_STATES = 20
 """How often a run may have been taken up again for its stale files to be recognised."""
 MOST_NAMED = 10
@@ -21,14 +21,19 @@ MOST_NAMED = 10
 _NUMBER = re.compile(r"(?<=[./ ])[0-9]+(?=\.|$)")
 
 
+Kind = Literal["gone", "whole", "place", "quote"]
+"""A file is not there or not readable; is another or foreign; a place in it; an excerpt of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One thing that does not hold."""
+    """One thing that does not hold, or that could not be checked."""
 
     file: str
     where: str
     """A line, or a path inside JSON; empty for the whole file."""
     problem: str
+    kind: Kind = field(default="place", compare=False)
 
     def __str__(self) -> str:
         """Say it in one line."""
@@ -68,16 +73,16 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
     compared.files = len(set(derived) & set(stored))
     if replayed.problem:  # what it derived before it broke off may tell more
         problem = f"cannot be replayed to its end: {replayed.problem}"
-        compared.failures.append(Failure("journal.jsonl", "", problem))
+        compared.failures.append(Failure("journal.jsonl", "", problem, "whole"))
         stored = {name: stored[name] for name in stored if name in derived}
     elif finished and not replayed.ended:
         problem = f"tells of an end that the journal does not reach: it lacks {replayed.stopped_at}"
-        compared.failures.append(Failure("summary.json", "", problem))
+        compared.failures.append(Failure("summary.json", "", problem, "whole"))
     allowed = () if finished else replayed.may_lack
     for name in derived:
         if name not in stored and name not in allowed:
-            problem = "follows from the journal, but is not there"
-            compared.failures.append(Failure(name, "", problem))
+            problem = "is not there, though it follows from the journal"
+            compared.failures.append(Failure(name, "", problem, "gone"))
     suspects = {
         name
         for name, content in stored.items()
@@ -95,8 +100,10 @@ def _explain(
 ) -> None:
     if derived is None:
         if name != "summary.json" or replayed.ended:
-            problem = "does not follow from the journal: no run writes it there"
-            compared.failures.append(Failure(name, "", problem))
+            problem = "does not follow from the journal"
+            if not replayed.ended:
+                problem += f", which stops before {replayed.stopped_at}"
+            compared.failures.append(Failure(name, "", problem, "whole"))
         return
     if replayed.other_version is None:
         found = differences(name, stored, derived)
@@ -135,12 +142,13 @@ def compare_settings(config_yaml: bytes, replayed: Replayed) -> list[Failure]:
     """Compare the config with what the journal says that the run began with."""
     expected = replayed.header.get("config_sha256")
     if expected is not None and hashlib.sha256(config_yaml).hexdigest() != expected:
-        return [Failure("config.yaml", "", "is not the file that the run began with")]
+        problem = "is not the file that the run began with"
+        return [Failure("config.yaml", "", problem, "whole")]
     try:
         mapping = parse_mapping(config_yaml, "config.yaml")
         settings = AuditConfig.model_validate(mapping).identity()
     except Exception as err:  # noqa: BLE001 -- a stranger's config may say anything
-        return [Failure("config.yaml", "", f"cannot be read: {err}")]
+        return [Failure("config.yaml", "", f"cannot be read: {err}", "whole")]
     found = json_differences(settings, replayed.header.get("settings"))
     return [
         Failure("config.yaml", one.where, f"the journal says otherwise: {one.says}")

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from uncensoring_chinese_models.visible import preview
+from uncensoring_chinese_models.visible import preview, visible
 
 _WIDTH = 60
+_BEFORE = 25
+"""How much is shown before the place where two texts differ."""
 _ABSENT = object()
 
 
@@ -71,7 +73,7 @@ def json_differences(stored: Any, derived: Any, path: str = "") -> Iterator[Diff
             else:
                 yield from json_differences(one, other, here)
     elif stored != derived:
-        yield Difference(path, f"{_shown(stored)} stored, {_shown(derived)} recomputed")
+        yield Difference(path, _both(stored, derived))
 
 
 def _only_one(stored: Any, derived: Any) -> str:
@@ -87,13 +89,49 @@ def _first_line(stored: bytes, derived: bytes) -> Difference:
         ((number, pair) for number, pair in enumerate(pairs, start=1) if pair[0] != pair[1]),
         (min(stored.count(b"\n"), derived.count(b"\n")) + 1, (b"", b"")),
     )
-    at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
-    says = [_text(line[max(0, at - 10) :]) for line in (one, other)]
-    return Difference(f"line {number}", f"{says[0]} stored, {says[1]} recomputed")
+    texts = [line.decode("utf-8", "backslashreplace") for line in (one, other)]
+    return Difference(f"line {number}", _windows(texts[0], texts[1]))
 
 
-def _text(line: bytes) -> str:
-    return f"'{preview(line.decode('utf-8', 'backslashreplace'), _WIDTH)}'"
+def _both(stored: Any, derived: Any) -> str:
+    """Show two values side by side, long texts where they differ."""
+    if isinstance(stored, str) and isinstance(derived, str):
+        return _windows(stored, derived, quote='"')
+    return f"{_shown(stored)} stored, {_shown(derived)} recomputed"
+
+
+def _windows(stored: str, derived: str, quote: str = "'") -> str:
+    """Show two texts around the first character in which they differ."""
+    pairs = zip(stored, derived, strict=False)
+    shorter = min(len(stored), len(derived))
+    at = next((i for i, (one, other) in enumerate(pairs) if one != other), shorter)
+    start = 0 if _fits(stored) and _fits(derived) else _window_start(stored, at)
+    lead = "…" if start else ""
+    one, other = (
+        f"{quote}{lead}{preview(text[start:], _WIDTH)}{quote}" for text in (stored, derived)
+    )
+    place = f"at character {at + 1}: " if start else ""
+    return f"{place}{one} stored, {other} recomputed{_code_points(stored[at:], derived[at:])}"
+
+
+def _fits(text: str) -> bool:
+    return len(visible(text[: _WIDTH + 1])) <= _WIDTH
+
+
+def _window_start(text: str, at: int) -> int:
+    """Return where to begin so that a little before a place is shown, and the place itself is."""
+    start, room = at, _BEFORE
+    while start and (room := room - len(visible(text[start - 1]))) >= 0:
+        start -= 1
+    return start
+
+
+def _code_points(stored: str, derived: str) -> str:
+    """Name the first character of both, unless anybody can see that they differ."""
+    if all(not text or (text[0].isascii() and text[0].isprintable()) for text in (stored, derived)):
+        return ""
+    names = [f"U+{ord(text[0]):04X}" if text else "nothing" for text in (stored, derived)]
+    return f" ({names[0]} stored, {names[1]} recomputed)"
 
 
 def _shown(value: Any) -> str:

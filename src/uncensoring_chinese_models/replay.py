@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 Auditor = Callable[[AuditConfig], ModelClient]
 NO_PRICES = {"auditor": None, "target": None}
 """Whatever prices decided is in the journal."""
+OURS = ("organism", "builtin")
+"""Presets with no provider behind them."""
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ class Replayed:
     other_requests: int = 0
     """Calls that this version of the package would word otherwise."""
     generation_ids: int = 0
-    """Replies that the provider can be asked about."""
+    """Replies that a provider can be asked about; a model of ours has none."""
     header: dict[str, Any] = field(default_factory=dict)
     process: dict[str, Any] = field(default_factory=dict)
     """What the journal says of the last process that worked on the run."""
@@ -113,12 +115,9 @@ async def _replay(
     journal = Recording()
     journal.load(content)
     replayed.header, replayed.process = journal.header, journal.process
-    replies = (attempt.result for attempt in journal.attempts)
-    replayed.generation_ids = sum(
-        isinstance(reply, Reply) and reply.generation_id is not None for reply in replies
-    )
     journal.words_may_differ = replayed.other_version is not None
     config = _settings(config_yaml, journal)
+    replayed.generation_ids = _provider_ids(config, journal)
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
     store.config_sha256 = journal.header.get("config_sha256")
     replayed.files = store.files
@@ -146,6 +145,20 @@ def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
     if config.auditor_prompt not in BUILT_IN and not isinstance(prompt, str):
         raise CorruptRunError("the journal does not hold the text of the auditor's prompt file")
     return config
+
+
+def _provider_ids(config: AuditConfig, journal: Recording) -> int:
+    """Count the replies with an id, but for those of a model that we serve or are ourselves."""
+    presets = {
+        "auditor": config.auditing_endpoint.preset_name,
+        "target": config.audited_endpoint.preset_name,
+    }
+    return sum(
+        isinstance(attempt.result, Reply)
+        and attempt.result.generation_id is not None
+        and presets[attempt.role] not in OURS
+        for attempt in journal.attempts
+    )
 
 
 class EndOfRecord:

@@ -7,7 +7,7 @@ files may be a stranger's, so that nothing is taken for granted about their shap
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,6 +33,16 @@ class Requoted:
     """Excerpts that are said to stand nowhere in the target's words."""
     wrong: list[tuple[str, str, str, str]] = field(default_factory=list)
     """File, path inside it, what is wrong, and the file with the words (empty if there is none)."""
+    unread: list[tuple[str, str, str]] = field(default_factory=list)
+    """File, path inside it, and the file with the words, which could not be read."""
+    unread_files: list[str] = field(default_factory=list)
+    """Files with excerpts that could not be read themselves, so that nobody knows how many."""
+
+    @property
+    def total(self) -> int:
+        """How many excerpts there are in the files that could be read."""
+        counted = self.confirmed + self.placed + self.unplaced
+        return counted + len(self.wrong) + len(self.unread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +58,32 @@ class _Quote:
     in_spill: Any = None
 
 
-def requote(files: Mapping[str, bytes]) -> Requoted:
-    """Read every excerpt of a run again."""
-    samples = _samples(files)
+def requote(files: Mapping[str, bytes], gone: Collection[str] = ()) -> Requoted:
+    """Read every excerpt of a run again.
+
+    Args:
+        files: the content of each file of the run.
+        gone: files that the run should have, and that are not there or could not be read.
+    """
+    values = {name: _value(files[name]) for name in files if _is_read(name)}
+    lost = {name for name in (*values, *gone) if values.get(name) is None}
+    samples = _samples(values)
     found = Requoted()
-    for name in sorted(files):
-        if name == "summary.json":
-            quotes = _of_summary(_value(files[name]))
-        elif _TURN.fullmatch(name):
-            quotes = _of_turn(_value(files[name]))
-        else:
+    for name in sorted({*values, *filter(_is_read, gone)}):
+        if _RESPONSE.fullmatch(name):
             continue
-        for quote in quotes:
-            _check(quote, name, samples, found)
+        if name in lost:
+            found.unread_files.append(name)
+            continue
+        quotes = _of_summary if name == "summary.json" else _of_turn
+        for quote in quotes(values[name]):
+            _check(quote, name, samples, found, lost)
     return found
+
+
+def _is_read(name: str) -> bool:
+    """Tell whether it is a file with excerpts, or with the words that they are from."""
+    return any((name == "summary.json", _TURN.fullmatch(name), _RESPONSE.fullmatch(name)))
 
 
 def _value(content: bytes) -> Any:
@@ -79,12 +101,12 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _samples(files: Mapping[str, bytes]) -> dict[tuple[Any, Any, Any], Any]:
+def _samples(values: Mapping[str, Any]) -> dict[tuple[Any, Any, Any], Any]:
     """Return the samples of a run by iteration, arm and index."""
     samples = {}
-    for name, content in files.items():
+    for name, value in values.items():
         if match := _RESPONSE.fullmatch(name):
-            for sample in _items(_get(_value(content), "samples")):
+            for sample in _items(_get(value, "samples")):
                 place = int(match[1]), _get(sample, "arm"), _get(sample, "index")
                 samples[_hashable(place)] = sample
     return samples
@@ -124,12 +146,19 @@ def _of_summary(summary: Any) -> Iterator[_Quote]:
 
 
 def _check(
-    quote: _Quote, name: str, samples: Mapping[tuple[Any, Any, Any], Any], found: Requoted
+    quote: _Quote,
+    name: str,
+    samples: Mapping[tuple[Any, Any, Any], Any],
+    found: Requoted,
+    lost: Collection[str],
 ) -> None:
     if quote.start is None and quote.end is None and quote.verdict in ("missing", "prompt_echo"):
         found.unplaced += 1
         return
     source = f"audited_responses/{quote.place[0]:03d}.json" if _is_int(quote.place[0]) else ""
+    if source in lost:
+        found.unread.append((name, quote.path, source))
+        return
     sample = samples.get(_hashable(quote.place))
     problem = _problem(quote, sample)
     if problem:

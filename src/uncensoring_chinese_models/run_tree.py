@@ -6,6 +6,7 @@ than a run can sensibly hold.
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 import zipfile
@@ -23,6 +24,8 @@ MOST_FILES = 50_000
 DEEPEST = 8
 BUNDLED = "run/"
 """The folder of a bundle that holds the run."""
+GIVEN = ("config.yaml", "journal.jsonl")
+"""The files that the others follow from."""
 MANIFEST = "MANIFEST.sha256"
 README = "README.txt"
 _PART = 1 << 16
@@ -53,16 +56,24 @@ class RunTree:
     leftovers: list[str] = field(default_factory=list)
     """Hidden files and folders, such as a killed process leaves; no part of the run."""
     around: dict[str, bytes] | None = None
-    """All members of a bundle, by their paths in it; None for a directory."""
-    _size: int = 0
+    """All members of an archive or of an unpacked bundle, by their paths in it; else None."""
+    astray: dict[str, str] = field(default_factory=dict)
+    """What was not read, or does not belong there, outside the run's folder in a bundle, and why."""
+    archive: bytes | None = None
+    """The archive itself; None for a directory."""
+    archive_name: str = ""
+    beside: list[str] = field(default_factory=list)
+    """What lies beside an unpacked bundle."""
+    size: int = 0
+    """How many bytes were read."""
 
     def room(self) -> int:
         """Return how many bytes may still be read."""
-        return MOST_BYTES - self._size
+        return MOST_BYTES - self.size
 
     def count(self, size: int) -> None:
         """Count bytes that were read, whether or not they are kept."""
-        self._size += size
+        self.size += size
 
     def add(self, name: str, content: bytes | None) -> bool:
         """Keep a file's content, unless it is more than may be read; tell whether it was kept."""
@@ -105,13 +116,22 @@ def read_tree(path: Path) -> RunTree:
         RunStoreError: it is neither.
     """
     try:
-        tree = _read_folder(path) if path.is_dir() else _read_archive(path)
+        if not path.is_dir():
+            tree = _read_archive(path)
+        else:
+            tree = _read_unpacked(path) if _is_unpacked(path) else _read_folder(path)
     except OSError as err:
         raise RunStoreError(f"{path} cannot be read: {err.strerror}.") from err
-    if not {"config.yaml", "journal.jsonl"} & {*tree.files, *tree.problems}:
+    if not {*GIVEN} & {*tree.files, *tree.problems}:
+        below = path / BUNDLED
+        meant = any((below / name).is_file() for name in GIVEN)
+        instead = (
+            f"Did you mean {below}?"
+            if meant
+            else "Give a run directory, or an archive that ucm bundle made."
+        )
         raise RunStoreError(
-            f"{path} is not a run: it holds neither config.yaml nor journal.jsonl. Give a run "
-            "directory, or an archive that ucm bundle made."
+            f"{path} is not a run: it holds neither config.yaml nor journal.jsonl. {instead}"
         )
     return tree
 
@@ -134,6 +154,29 @@ def _read_folder(folder: Path) -> RunTree:
                     pending.append((Path(entry.path), f"{name}/", depth + 1))
                 else:
                     _read_entry(tree, entry, name)
+    return tree
+
+
+def _is_unpacked(folder: Path) -> bool:
+    """Tell whether a folder is a bundle that was unpacked, and no run itself."""
+    run = folder / BUNDLED.rstrip("/")
+    is_run = any((folder / name).exists() for name in GIVEN)
+    return (folder / MANIFEST).is_file() and run.is_dir() and not run.is_symlink() and not is_run
+
+
+def _read_unpacked(folder: Path) -> RunTree:
+    """Read a bundle that was unpacked; whatever else lies beside it is no part of it."""
+    tree = _read_folder(folder / BUNDLED.rstrip("/"))
+    own = RunTree()
+    own.count(tree.size)
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name in (MANIFEST, README):
+                _read_entry(own, entry, entry.name)
+            elif entry.name != BUNDLED.rstrip("/"):
+                tree.beside.append(entry.name)
+    tree.astray = own.problems
+    tree.around = own.files | {BUNDLED + name: content for name, content in tree.files.items()}
     return tree
 
 
@@ -165,6 +208,10 @@ def _is_leftover(name: str) -> bool:
 def _read_bounded(path: str, room: int) -> bytes | None:
     """Return what a plain file holds, or None if that is more than there is room for."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return _bounded(handle, room)
+
+
+def _bounded(handle: int, room: int) -> bytes | None:
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_size > room:
             return None
@@ -175,12 +222,19 @@ def _read_bounded(path: str, room: int) -> bytes | None:
 
 
 def _read_archive(path: Path) -> RunTree:
-    tree, prefix = RunTree(around={}), ""
+    tree, prefix = RunTree(around={}, archive_name=path.name), ""
     try:
-        with zipfile.ZipFile(path) as archive:
+        content = _bounded(os.open(path, os.O_RDONLY | os.O_NONBLOCK), MOST_BYTES)
+        if content is None:
+            raise RunStoreError(
+                f"{path} is no plain file, or larger than any run ({MOST_BYTES} bytes); it was "
+                "not read."
+            )
+        tree.archive = content
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
             if len(members) > MOST_FILES:
-                tree.problems[path.name] = "holds more than a run does; not all of it was read"
+                tree.astray[path.name] = "holds more than a run does; not all of it was read"
                 members = members[:MOST_FILES]
             prefix = _prefix([member.filename for member in members])
             for member in members:
@@ -199,7 +253,7 @@ def _prefix(names: list[str]) -> str:
     """Return the folder in the archive that holds the run."""
     if MANIFEST in names:
         return BUNDLED
-    found = [name for name in names if PurePosixPath(name).name in ("config.yaml", "journal.jsonl")]
+    found = [name for name in names if PurePosixPath(name).name in GIVEN]
     nearest = min(found, key=lambda name: name.count("/"), default="")
     return nearest[: nearest.rfind("/") + 1]
 
@@ -210,21 +264,20 @@ def _read_member(
     name, around = member.filename, tree.around if tree.around is not None else {}
     leads_out = name.startswith("/") or "\\" in name or {"..", ".", ""} & set(name.split("/"))
     if leads_out or name in around:
-        tree.problems[name] = "is no name for a file of a run, or is there twice; it was not read"
+        tree.astray[name] = "is no name for a file of a run, or is there twice; it was not read"
         return
-    problem = _problem(member, prefix)
+    problem, content = _problem(member, prefix), None
+    if not problem:
+        try:
+            content = _unpacked(tree, archive, member)
+            problem = _TOO_MUCH if content is None else ""
+        except _UNREADABLE as err:
+            tree.count(_PART)  # what came before the error is not known
+            problem = f"cannot be unpacked ({err})"
+    inside = name.startswith(prefix)
     if problem:
-        tree.problems[name.removeprefix(prefix)] = problem
-        return
-    try:
-        content = _unpacked(tree, archive, member)
-    except _UNREADABLE as err:
-        tree.count(_PART)  # what came before the error is not known
-        tree.problems[name.removeprefix(prefix)] = f"cannot be unpacked ({err})"
-        return
-    if content is None:
-        tree.problems[name.removeprefix(prefix)] = _TOO_MUCH
-    elif not name.startswith(prefix) or tree.add(name.removeprefix(prefix), content):
+        (tree.problems if inside else tree.astray)[name.removeprefix(prefix)] = problem
+    elif content is not None and (not inside or tree.add(name.removeprefix(prefix), content)):
         around[name] = content
 
 

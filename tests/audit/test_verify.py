@@ -37,7 +37,8 @@ def test_untouched_runs_verify(tmp_path, share):
         result = verify_run(made.folder)
 
         assert [str(failure) for failure in result.failures] == [], (made.kind, seed)
-        assert result.ended == (made.folder / "summary.json").exists()
+        assert (result.ended and not result.missing) == (made.folder / "summary.json").exists()
+        assert result.not_done == []
         assert contents(made.folder) == before
         kinds.add(made.kind)
     assert kinds == set(KINDS)

@@ -13,12 +13,18 @@ from pathlib import Path
 import pytest
 
 from tests.support import audit_here, audited_provider
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.archive import manifest, packed
 from uncensoring_chinese_models.bundle import pack_run
 from uncensoring_chinese_models.chain import SCHEMA, START, sealed
-from uncensoring_chinese_models.checking_cli import bundle
+from uncensoring_chinese_models.checking_cli import bundle, verify
+from uncensoring_chinese_models.checks import check_bundle
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, UnfitToPublishError
 from uncensoring_chinese_models.leaks import find_leaks
+from uncensoring_chinese_models.run_tree import read_run
 from uncensoring_chinese_models.verification import verify_run
+
+PINNED = "73881b36307e6b713c02debae2e06920bf59d1d93f0f3c68f75791270e1c5f1b"
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +97,128 @@ def test_changed_byte_in_a_bundle_is_caught(run, tmp_path):
         assert named
 
 
+def test_every_byte_of_the_archive_counts(run, tmp_path):
+    """Times, modes, comments and what the directory repeats are compared, not content alone."""
+    path = pack_run(run, tmp_path / "a.zip").path
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as opened:
+        directory = opened.start_dir
+        heads = [
+            at
+            for one in opened.infolist()
+            for at in range(one.header_offset, one.header_offset + 30)
+        ]
+    for at in (*heads, *range(directory, len(whole))):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            tree = read_run(path)
+        except RunStoreError:
+            continue
+        assert any(check.failures for check in check_bundle(tree)) or tree.problems, at
+    path.write_bytes(whole + b"x")
+
+    assert not verify_run(path).holds
+
+
+def test_changed_time_in_the_directory_does_not_accuse_the_run(run, tmp_path, capsys):
+    """The place is named, and it is the archive that is not as it was packed."""
+    path = pack_run(run, tmp_path / "a.zip").path
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as opened:
+        at = opened.start_dir + 12
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 2]) + whole[at + 1 :])
+
+    assert verify(str(path)) == 4
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split()[:3] == ["bundle", "1", "wrong"]
+    assert f"  a.zip: byte {at}: is not the byte that ucm bundle" in "\n".join(lines)
+    assert lines[-1].startswith("So the bundle is not, or not any more, what ucm bundle wrote")
+
+
+def test_bytes_of_an_archive_are_the_same_in_every_version(tmp_path):
+    """A bundle that was published must not become wrong by an update of Python or of ours."""
+    content = packed({"run/a": b"x", "MANIFEST.sha256": b"y"})
+
+    assert hashlib.sha256(content).hexdigest() == PINNED
+
+
+@pytest.mark.parametrize("how", ["content", "line", "order"])
+def test_damaged_manifest_is_the_bundles_fault(run, tmp_path, how):
+    """The row of the bundle stays, and the run is not accused."""
+    path = pack_run(run, tmp_path / "a.zip").path
+    whole = path.read_bytes()
+    with zipfile.ZipFile(path) as opened:
+        members = {name: opened.read(name) for name in opened.namelist()}
+    text = members["MANIFEST.sha256"]
+    if how == "content":
+        at = whole.index(text) + 3
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    else:
+        lines = text.splitlines(keepends=True)
+        new = b"".join(reversed(lines)) if how == "order" else b"zz" + text[2:]
+        path.write_bytes(packed(members | {"MANIFEST.sha256": new}))
+
+    result = verify_run(path)
+
+    assert [(one.name, one.verdict) for one in result.checks[:2]] == [
+        ("bundle", "wrong"),
+        ("files", "holds"),
+    ]
+    assert "MANIFEST.sha256" in {one.file for one in result.failures}
+    assert "in the run inside it, nothing wrong was found" in result.concludes
+
+
+def test_sums_that_people_publish_are_printed(run, tmp_path, capsys):
+    """That of the archive and that of the summary in it."""
+    path = pack_run(run, tmp_path / "a.zip").path
+
+    assert verify(str(path)) == 0
+
+    out = capsys.readouterr().out
+    for what, file in (("the archive", path), ("summary.json", run / "summary.json")):
+        assert f"sha256 of {what}: {hashlib.sha256(file.read_bytes()).hexdigest()}" in out
+
+
+def test_unpacked_bundle_verifies_where_it_lies(run, tmp_path, monkeypatch, capsys):
+    """`ucm verify .` reads the manifest as well, and passes by what else lies there."""
+    path = pack_run(run, tmp_path / "a.zip").path
+    with zipfile.ZipFile(path) as opened:
+        opened.extractall(tmp_path / "out")
+    monkeypatch.chdir(tmp_path / "out")
+    Path("mine.txt").write_text("x")
+
+    assert verify(".") == 0
+    out = capsys.readouterr().out
+    assert "no part of it, and not read: mine.txt." in out
+    assert "there are no bytes of an archive" in out
+
+    Path("README.txt").write_text("Send money.")
+    assert [str(one) for one in verify_run(Path()).failures] == [
+        "README.txt: has another sha256 than the manifest lists"
+    ]
+    Path("MANIFEST.sha256").unlink()
+    with pytest.raises(RunStoreError, match=r"Did you mean run\?"):
+        verify_run(Path())
+
+
+def test_readme_names_the_package_and_the_version(run, tmp_path):
+    """A stranger learns what to install; another text is pointed out, though the sums fit."""
+    path = pack_run(run, tmp_path / "a.zip").path
+    with zipfile.ZipFile(path) as opened:
+        members = {name: opened.read(name) for name in opened.namelist()}
+    text = members["README.txt"].decode()
+    assert f"uncensoring-chinese-models, version {__version__}, which made the run" in text
+
+    members["README.txt"] = b"Trust me."
+    members["MANIFEST.sha256"] = manifest(members)
+    path.write_bytes(packed(members))
+    result = verify_run(path)
+
+    assert result.holds
+    assert "README.txt is not what ucm bundle of this version writes" in result.notes[0]
+
+
 def test_changed_run_is_not_packed(run):
     """A run whose files are not those of its summary is no evidence."""
     (run / "report.md").write_text("All is well.")
@@ -149,12 +277,14 @@ def test_folder_of_the_doctor_is_not_packed(run):
             check(run)
 
 
-def test_interrupted_run_can_be_packed(run, tmp_path):
-    """Runs that broke off belong into an appendix, too."""
+def test_interrupted_run_can_be_packed(run, tmp_path, capsys):
+    """Runs that broke off belong into an appendix, too, but nobody packs one unawares."""
     for name in ("summary.json", "report.md"):
         (run / name).unlink()
 
-    assert verify_run(pack_run(run).path).holds
+    assert bundle(str(run)) == 0
+    assert "warning: there is no summary.json: the run has not ended" in capsys.readouterr().err
+    assert verify_run(tmp_path / "run-1.zip").holds
 
 
 def test_run_with_an_absolute_path_is_refused_with_a_list(tmp_path, monkeypatch):
@@ -194,8 +324,8 @@ def test_key_is_never_packed(run, monkeypatch):
 
 def test_archive_is_written_over_nothing_and_not_into_the_run(run, tmp_path, monkeypatch):
     """A file of the user's stays as it is, and the run as well; the same archive may be there."""
-    pack_run(run, tmp_path / "a.zip")
-    pack_run(run, tmp_path / "a.zip")
+    assert not pack_run(run, tmp_path / "a.zip").was_there
+    assert pack_run(run, tmp_path / "a.zip").was_there
     (tmp_path / "mine.txt").write_text("mine")
     monkeypatch.chdir(run)
 
@@ -203,7 +333,19 @@ def test_archive_is_written_over_nothing_and_not_into_the_run(run, tmp_path, mon
         pack_run(run, tmp_path / "mine.txt")
     with pytest.raises(RunStoreError, match="is inside the run"):
         pack_run(run)
+    assert (tmp_path / "mine.txt").read_text() == "mine"
     assert verify_run(run).holds
+
+
+def test_same_archive_is_said_to_be_there_already(run, tmp_path, capsys):
+    """Nothing is written, and it is said so."""
+    bundle(str(run))
+    before = (tmp_path / "run-1.zip").stat().st_mtime_ns
+
+    assert bundle(str(run)) == 0
+
+    assert "run-1.zip was there already, with the same bytes" in capsys.readouterr().out
+    assert (tmp_path / "run-1.zip").stat().st_mtime_ns == before
 
 
 def test_archive_that_cannot_be_written_is_an_error(run, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import unicodedata
 import zipfile
 from typing import Any
 
@@ -14,6 +15,7 @@ from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models import __version__, run_tree
 from uncensoring_chinese_models.chain import LINKS, START, line_hash, sealed
 from uncensoring_chinese_models.checking_cli import verify
+from uncensoring_chinese_models.differences import json_differences
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.requote import stands_there
 from uncensoring_chinese_models.run_tree import RunTree
@@ -75,6 +77,9 @@ def test_untouched_run_says_what_was_checked(run, capsys):
     assert "16 calls answered from the journal, 9 files derived again" in lines[3]
     assert "not that the journal is true" in lines[-1]
     assert "16 generation ids" in lines[-1]
+    digest = line_hash((run / "summary.json").read_bytes())
+    assert f"sha256 of summary.json: {digest}" in lines
+    assert " quotes in all turns and claims: " in lines[4]
 
 
 def test_run_that_was_moved_verifies_from_anywhere(run, tmp_path, monkeypatch):
@@ -108,6 +113,7 @@ def test_run_that_was_killed_at_once_holds(tmp_path, journal):
     result = verify_run(tmp_path)
 
     assert (result.holds, result.ended) == (True, False)
+    assert [check.verdict for check in result.checks[:3]] == ["not done"] * 3
 
 
 def test_torn_last_line_is_an_interruption(run):
@@ -126,7 +132,160 @@ def test_torn_last_line_is_an_interruption(run):
     assert ".lock" in result.notes[2]
 
 
+@pytest.mark.parametrize("names", [["summary.json"], ["report.md", "summary.json"]])
+def test_ended_run_without_its_summary_is_said_to_have_ended(tmp_path, names, capsys):
+    """The journal knows of the end; what is not there is named, and resuming writes it again."""
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider).folder
+        lost = {name: (run / name).read_bytes() for name in names}
+        for name in names:
+            (run / name).unlink()
+
+        assert verify(str(run)) == 0
+        out, result = capsys.readouterr().out, verify_run(run)
+        asked = provider.count("chat"), provider.count("completions")
+        audit_here(tmp_path, provider, resume=run)
+
+        assert (provider.count("chat"), provider.count("completions")) == asked
+    assert all((run / name).exists() for name in names)
+    assert (run / "summary.json").read_bytes() != lost["summary.json"]
+    digest = line_hash(lost["summary.json"])
+    assert f"sha256 of summary.json as derived from the journal: {digest}" in out
+    assert (result.ended, result.missing) == (True, tuple(names))
+    assert f"The journal says that the run ended, but {' and '.join(names)} " in result.notes[0]
+    assert "is the one to compare with a published hash" in result.notes[0]
+    assert "has not ended" not in out
+    assert "All of it holds" not in out
+
+
+def test_newest_file_that_is_missing_is_named(run):
+    """A killed process may not have written it; whether that is so, nobody can tell."""
+    for name in ("summary.json", "report.md", "auditor_turns/003.json"):
+        (run / name).unlink(missing_ok=True)
+    path = run / "journal.jsonl"
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    end = next(i for i, one in enumerate(records) if one.get("call") == "003/auditor/turn/0")
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:end]))
+    for name in ("audited_responses/003.json", "audited_responses/002.json"):
+        (run / name).unlink()
+    for path in run.glob("auditor_turns/00[3-9].json"):
+        path.unlink()
+
+    result = verify_run(run)
+
+    assert (said(run), result.missing) == ([], ("audited_responses/002.json",))
+    assert "audited_responses/002.json is not there: either" in result.notes[0]
+
+
 # --- what does not hold, and where --------------------------------------------------------------
+
+
+def test_check_that_was_not_made_does_not_hold(run, capsys):
+    """Neither on the screen nor for programs; and no broken chain is said to be whole."""
+    path = run / "journal.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"attempt": 1', b'"attempt": 2', 1))
+
+    assert verify(str(run)) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[:3] == ["journal", "1", "wrong"]
+    assert "each hashed and following" not in lines[2]
+    assert lines[3].split()[:3] == ["replay", "not", "done"]
+    assert lines[-1].startswith("So the run does not hold, and it could not be derived again")
+
+    verify(str(run), json=True)
+    checks = {one["check"]: one for one in json.loads(capsys.readouterr().out)["checks"]}
+    assert (checks["replay"]["verdict"], checks["replay"]["holds"]) == ("not done", False)
+    assert (checks["journal"]["verdict"], checks["files"]["verdict"]) == ("wrong", "wrong")
+
+
+def test_journal_that_cannot_be_read_is_not_said_to_be_absent(run, tmp_path):
+    """A link was not followed: what is behind it is not known."""
+    (run / "journal.jsonl").rename(tmp_path / "it")
+    (run / "journal.jsonl").symlink_to(tmp_path / "it")
+
+    result = verify_run(run)
+
+    assert [check.verdict for check in result.checks] == ["wrong", "not done", "not done", "holds"]
+    assert said(run) == ["journal.jsonl: is a symbolic link; it was not followed"]
+
+
+@pytest.mark.parametrize("how", ["removed", "spoilt"])
+def test_excerpts_of_a_lost_file_are_counted_and_not_listed(run, capsys, how):
+    """One cause, one line; how many excerpts hang on it is said, and programs get them all."""
+    path = run / "audited_responses/001.json"
+    if how == "removed":
+        path.unlink()
+    else:
+        path.write_bytes(b"{" + path.read_bytes())
+
+    verify(str(run), json=True)
+    record = json.loads(capsys.readouterr().out)
+    number = len(record["not_done"])
+    assert number > 2
+    assert {one["file"] for one in record["not_done"]} == {"audited_responses/001.json"}
+    assert record["checks"][3]["verdict"] == "not done"
+    why = "is not there" if how == "removed" else "could not be read"
+    assert (
+        f"{number} not read again, as audited_responses/001.json {why}"
+        in (record["checks"][3]["said"])
+    )
+
+    verify(str(run))
+    lines = capsys.readouterr().out.splitlines()
+    named = [line for line in lines if line.startswith("  audited_responses/")]
+    assert len(named) == (1 if how == "removed" else 2)
+    assert f"{number} excerpts that quote it were not read again" in named[-1]
+
+
+def test_excerpts_of_a_changed_file_take_one_line(run, capsys):
+    """Words that moved make many quotes wrong, and one line."""
+
+    def change(response):
+        for sample in response["samples"]:
+            sample["text"] = "Oh! " + (sample["text"] or "")
+
+    edit(run / "audited_responses/001.json", change)
+    verify(str(run))
+
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 16
+    assert sum(" more excerpts that quote it)" in line for line in lines) == 1
+    assert sum(" more places in it)" in line for line in lines) == 1
+
+
+def test_long_texts_are_shown_where_they_differ(run):
+    """Both sides of a difference can be told apart, with some words before and after it."""
+    path = run / "audited_responses/001.json"
+    words = json.loads(path.read_bytes())["samples"][0]["text"]
+    long = "x" * 500 + " three hundred died " + "y" * 500
+
+    (one,) = json_differences(long, long.replace("three", "seven"))
+    assert words
+    assert one.says == (
+        f'at character 502: "…{"x" * 24} three hundred died {"y" * 15}…" stored, '
+        f'"…{"x" * 24} seven hundred died {"y" * 15}…" recomputed'
+    )
+
+
+@pytest.mark.parametrize(
+    ("stored", "derived"),
+    [
+        ("a" * 100 + "\u0435" + "b" * 99, "a" * 100 + "e" + "b" * 99),
+        ("a" * 100 + "\u200d", "a" * 100),
+        ("\x1b" * 100 + "1", "\x1b" * 100 + "2"),
+        ("a" * 100, "a" * 99),
+        ("caf\u00e9", "cafe\u0301"),
+    ],
+    ids=["alike", "invisible", "spelled out", "longer", "composed"],
+)
+def test_sides_of_a_difference_never_look_the_same(stored, derived):
+    """Characters that look alike or do not show are named by their code points."""
+    (one,) = json_differences(stored, derived)
+
+    sides = one.says.removesuffix(" recomputed").split(" stored, ", 1)
+    assert unicodedata.normalize("NFC", sides[0]) != sides[1]
+    if not (stored + derived).isascii():
+        assert "(U+" in one.says
 
 
 def test_figure_that_was_changed_is_named_by_its_path(run):
@@ -156,6 +315,7 @@ def test_changed_report_is_named_by_its_line(run):
     path.write_text(path.read_text("utf-8").replace("# Audit", "# Audits", 1), "utf-8")
 
     failures = said(run)
+    assert failures[0] == "report.md: has another sha256 than summary.json lists"
     assert "report.md: line 1: '# Audits: Tiananmen" in failures[1]
 
 
@@ -163,7 +323,10 @@ def test_file_that_was_taken_away_is_named(run):
     """A response that is missing is missing, not forgotten."""
     (run / "audited_responses/002.json").unlink()
 
-    assert {one.file for one in verify_run(run).failures} == {"audited_responses/002.json"}
+    result = verify_run(run)
+    assert {one.file for one in result.failures} == {"audited_responses/002.json"}
+    assert str(result.failures[0]).endswith("is not there, though summary.json lists it")
+    assert result.missing == ()
 
 
 @pytest.mark.parametrize(
@@ -198,6 +361,16 @@ def test_journal_that_was_cut_short_is_named(run):
     failures = verify_run(run).failures
     assert failures[0].file == "journal.jsonl"
     assert "tells of an end that the journal does not reach" in said(run)[1]
+
+
+def test_journal_without_its_last_line_does_not_make_the_report_foreign(run):
+    """The report is a file that runs write; it is the journal that stops short of it."""
+    path = run / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+
+    problem = "does not follow from the journal, which stops before the end of the run"
+    assert f"report.md: {problem}" in said(run)
 
 
 def test_line_that_was_taken_out_of_the_journal_is_named(run):
@@ -263,7 +436,7 @@ def test_quote_that_was_moved_is_caught_without_the_journal(run):
     edit(run / "auditor_turns/003.json", change)
 
     result = verify_run(run)
-    assert result.checks[2].said.startswith("not done")
+    assert result.checks[2].verdict == "not done"
     (wrong,) = result.checks[3].failures
     assert (wrong.file, wrong.problem) == (
         "auditor_turns/003.json",
@@ -520,6 +693,7 @@ def test_many_failures_are_cut_to_a_page(run, capsys):
     out = capsys.readouterr().out.splitlines()
     assert len(out) < 40
     assert "more (--json lists them all)" in out[-2]
+    assert "  0.txt: is not listed in summary.json; does not follow from the journal" in out
 
 
 @pytest.mark.parametrize("what", ["nothing", "folder", "file"])
@@ -548,7 +722,12 @@ def zipped(run, path, **more):
 
 def test_archive_of_any_maker_verifies(run, tmp_path):
     """A run that was zipped by hand is checked like the folder."""
-    assert said(zipped(run, tmp_path / "a.zip")) == []
+    result = verify_run(zipped(run, tmp_path / "a.zip"))
+
+    assert result.holds
+    assert result.checks[0].verdict == "not done"
+    assert "no readable MANIFEST.sha256" in result.checks[0].said
+    assert result.state == "What was checked holds."
 
 
 @pytest.mark.parametrize(
@@ -598,7 +777,7 @@ def test_no_more_is_unpacked_than_may_be_read(run, tmp_path, monkeypatch, where,
 
     assert sum(unpacked) < 1.2 * (1 << 20)
     assert sum(len(content) for content in (tree.around or {}).values()) <= 1 << 20
-    assert len(tree.problems) == len(many)
+    assert len(tree.problems) + len(tree.astray) == len(many)
 
 
 def test_archive_packed_without_bounds_is_not_unpacked(run, tmp_path):
