@@ -47,7 +47,7 @@ def run_checkup(loaded: LoadedConfig, notify: Notify) -> Checkup:
     Raises:
         ConfigError: something is wrong with the input; nothing was sent.
         BudgetExceededError: the budget does not cover the canaries; nothing was sent.
-        FatalError: the provider takes no call.
+        FatalError: a side takes no call; nothing more was sent.
     """
     return asyncio.run(interruptible(_check_up(loaded, notify), notify))
 
@@ -68,7 +68,8 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
                 side.role: stack(side, config, journal, budget, in_flight, notify) for side in sides
             }
             try:
-                diagnoses = await examine(subjects, clients)
+                kept = f"the record of the attempts is kept in {store.folder}"
+                diagnoses = await examine(subjects, clients, kept, "run the doctor again")
             finally:
                 await in_flight.drain()
             journal.finish("completed")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.budget import worst_case
 from uncensoring_chinese_models.clients.layers import settled, together
+from uncensoring_chinese_models.doctor.opening import explained, knock
 from uncensoring_chinese_models.doctor.subject import Diagnosis, Seen, Subject
 from uncensoring_chinese_models.doctor.table import CHECKS
-from uncensoring_chinese_models.errors import FailedCheckError
+from uncensoring_chinese_models.errors import FailedCheckError, FatalError
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.sampling import Sampler
 
 _Results = dict[str, "Reply | ClientError"]
+_Examined = list[tuple["Subject", "Check"]]
 
 
 def subjects_of(
@@ -78,26 +80,47 @@ def canary_bounds(
 
 
 async def examine(
-    subjects: Sequence[Subject], clients: Mapping[Role, ModelClient]
+    subjects: Sequence[Subject],
+    clients: Mapping[Role, ModelClient],
+    kept: str = "the run is kept",
+    then: str = "resume it",
 ) -> list[Diagnosis]:
-    """Send the canaries and judge what they bring."""
+    """Send the canaries and judge what they bring; `kept` and `then` end the sentence of an error.
+
+    Raises:
+        FatalError: a side takes no call; the other canaries are left unsent.
+    """
     results: dict[Role, _Results] = {"auditor": {}, "target": {}}
-    for role, client in clients.items():
-        own = [(subject, check) for subject, check in _examined(subjects) if subject.side == role]
-        side = results[role]
-        at_once = _planned((subject, check) for subject, check in own if not check.alone)
-        replies = await together(client, at_once.values())
-        side |= zip(at_once, replies, strict=True)
-        one_by_one = _planned((subject, check) for subject, check in own if check.alone)
-        for subject, check in own:
-            following = check.following(Seen(subject, side))
-            one_by_one |= {call.key.arm: call for call in following}
-        for name, call in one_by_one.items():
-            side[name] = await settled(client, call)
+    sides = {role: next(each for each in subjects if each.side == role) for role in clients}
+    for send in (_open, _send):
+        for role, client in clients.items():
+            own = [pair for pair in _examined(subjects) if pair[0].side == role]
+            try:
+                await send(client, own, results[role])
+            except FatalError as err:
+                raise explained(err, sides[role], kept, then) from None
     return [
         _diagnose(check, Seen(subject, results[subject.side]))
         for subject, check in _examined(subjects)
     ]
+
+
+async def _open(client: ModelClient, own: _Examined, side: _Results) -> None:  # noqa: ARG001
+    """Send the first canary of a side alone; its reply is asked of the journal once more."""
+    await knock(client, _planned(pair for pair in own if not pair[1].alone).values())
+
+
+async def _send(client: ModelClient, own: _Examined, side: _Results) -> None:
+    """Send all canaries of a side."""
+    at_once = _planned(pair for pair in own if not pair[1].alone)
+    replies = await together(client, at_once.values())
+    side |= zip(at_once, replies, strict=True)
+    one_by_one = _planned(pair for pair in own if pair[1].alone)
+    for subject, check in own:
+        following = check.following(Seen(subject, side))
+        one_by_one |= {call.key.arm: call for call in following}
+    for name, call in one_by_one.items():
+        side[name] = await settled(client, call)
 
 
 def refuse_failed(diagnoses: Iterable[Diagnosis]) -> None:
