@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.config_file import LoadedConfig
     from uncensoring_chinese_models.doctor.subject import Diagnosis
+    from uncensoring_chinese_models.domain import Role
     from uncensoring_chinese_models.protocols import Notify
 
 
@@ -34,6 +35,8 @@ class Checkup:
 
     folder: Path
     diagnoses: list[Diagnosis]
+    rules: dict[Role, str]
+    """The models by side that are rules in this process, and were asked nothing."""
 
     @property
     def exit_code(self) -> int:
@@ -74,7 +77,8 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
                 await in_flight.drain()
             journal.finish("completed")
             store.write_doctor(doctor_to_json(diagnoses))
-    return Checkup(store.folder, diagnoses)
+    rules = {each.side: each.model for each in subjects if not each.can_be_asked}
+    return Checkup(store.folder, diagnoses, rules)
 
 
 @contextmanager

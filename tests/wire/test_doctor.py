@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from typing import Any
@@ -12,10 +13,14 @@ from tests.provider.patient import patient
 from tests.support import make_config, only_run, write_config
 from tests.wire.running import FOUR_ATTEMPTS, KEY, KEY_VARIABLE, PINNED, asked, endpoint, is_target
 from uncensoring_chinese_models.checkup import run_checkup
+from uncensoring_chinese_models.clients.layers import InFlight, Journaled
 from uncensoring_chinese_models.config_file import load_config
-from uncensoring_chinese_models.doctor.screen import WIDTH, lines_of
+from uncensoring_chinese_models.doctor.examination import examine, subjects_of
+from uncensoring_chinese_models.doctor.screen import WIDTH, conclusion, lines_of
 from uncensoring_chinese_models.doctor.subject import MOST_TOKENS
-from uncensoring_chinese_models.errors import BudgetExceededError, FatalError
+from uncensoring_chinese_models.errors import BudgetExceededError, FatalError, TransientError
+from uncensoring_chinese_models.replay import EndOfRecord, Recording
+from uncensoring_chinese_models.sampling import Sampler
 
 pytestmark = pytest.mark.wire
 
@@ -216,6 +221,43 @@ def test_key_that_is_refused_halfway_is_told_alike(tmp_path):
             checkup(tmp_path, provider)
 
 
+class AllButOne:
+    """A client that answers from a journal, but for one canary, to which no answer comes."""
+
+    def __init__(self, journal, lost):
+        self._record = Journaled(EndOfRecord(), journal, InFlight())
+        self._lost = lost
+
+    async def complete(self, call):
+        """Answer the call as it was answered, or lose it."""
+        if str(call.key) == self._lost:
+            raise TransientError("lost")
+        return await self._record.complete(call)
+
+
+def test_whatever_canary_is_lost_no_check_makes_up_a_reason(tmp_path):
+    """With each canary lost in turn, its checks say no answer came, or yes without it; never no."""
+    with patient() as provider:
+        done = checkup(tmp_path, provider)
+    config = load_config(tmp_path / "config.yaml").settings
+    subjects = subjects_of(config, Sampler(config), {"auditor": None, "target": None})
+    journal = Recording()
+    journal.load((done.folder / "journal.jsonl").read_bytes())
+    canaries = {call for each in done.diagnoses for call in each.canaries}
+    unsure = set()
+    for lost in canaries:
+        client = AllButOne(journal, lost)
+        for each in asyncio.run(examine(subjects, {"auditor": client, "target": client})):
+            if each.verdict != "yes":
+                unsure.add(lost)
+                assert each.verdict == "unknown"
+                assert lost in each.canaries
+                assert re.match(r"no answer came( to 1 of \d canaries)? \(lost\)$", each.meaning)
+    spared = {call.split("/")[3] for call in canaries - unsure}
+    assert len(canaries) > 20
+    assert spared == {"plain", "bos", "prefill_numbers", "prefill_letters"}
+
+
 @pytest.mark.parametrize("fault", ["500", "503"])
 def test_canary_that_fails_for_other_reasons_ends_nothing(tmp_path, fault):
     """Trouble that may be the canary's own makes a check unknown, and says so."""
@@ -281,7 +323,7 @@ def test_page_fits(tmp_path, ills):
         done = checkup(tmp_path, provider, sampling={"arms": ["user_persona", "assistant"]})
 
     lines = lines_of(done.diagnoses)
-    assert len(lines) <= 39
+    assert len(lines) + 1 + len(conclusion(done.diagnoses)) <= 40
     assert max(map(len, lines)) <= WIDTH
     assert all(each.check in "\n".join(lines) for each in done.diagnoses)
     assert any(each.meaning in line for line in lines for each in done.diagnoses)

@@ -88,7 +88,7 @@ def test_require_refuses_before_the_first_probe(tmp_path):
 
         assert isinstance(ran.error, FailedCheckError)
         assert "target/user_persona/stop" in str(ran.error)
-        assert "with_it 64" in str(ran.error)
+        assert "with it 64 characters" in str(ran.error)
         assert others(provider) == 0
         assert (ran.folder / "doctor.json").exists()
         assert not (ran.folder / "summary.json").exists()

@@ -12,14 +12,14 @@ from uncensoring_chinese_models.clients.layers import settled, together
 from uncensoring_chinese_models.doctor.opening import explained, knock
 from uncensoring_chinese_models.doctor.subject import Diagnosis, Seen, Subject
 from uncensoring_chinese_models.doctor.table import CHECKS
+from uncensoring_chinese_models.doctor.wording import in_words
 from uncensoring_chinese_models.errors import FailedCheckError, FatalError
-from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.doctor.subject import Check
+    from uncensoring_chinese_models.doctor.subject import Check, Judgement
     from uncensoring_chinese_models.domain import Call, Price, Reply, Reservation, Role
     from uncensoring_chinese_models.errors import ClientError
     from uncensoring_chinese_models.protocols import ModelClient
@@ -100,7 +100,7 @@ async def examine(
             except FatalError as err:
                 raise explained(err, sides[role], kept, then) from None
     return [
-        _diagnose(check, Seen(subject, results[subject.side]))
+        diagnose(check, Seen(subject, results[subject.side]))
         for subject, check in _examined(subjects)
     ]
 
@@ -133,10 +133,10 @@ def refuse_failed(diagnoses: Iterable[Diagnosis]) -> None:
     if not failed:
         return
     first, more = failed[0], len(failed) - 1
-    numbers = ", ".join(f"{name} {value}" for name, value in first.numbers.items())
+    numbers = in_words(first)
     others = f" (and {more} more, in doctor.json)" * bool(more)
     raise FailedCheckError(
-        f"The check {first.where} says no ({visible(numbers)}): {first.meaning}{others}; no probe "
+        f"The check {first.where} says no ({numbers}): {first.meaning}{others}; no probe "
         "was sent, and only the canaries were paid for. Mend the endpoint or leave the arm out "
         "and start a new run, or resume this one with doctor=report or doctor=off; if it had ended "
         "before, that brings its summary and report back."
@@ -156,16 +156,29 @@ def _planned(examined: Iterable[tuple[Subject, Check]]) -> dict[str, Call]:
     return {call.key.arm: call for call in calls}
 
 
-def _diagnose(check: Check, seen: Seen) -> Diagnosis:
+def _meaning(check: Check, judged: Judgement, seen: Seen, calls: Sequence[Call]) -> str:
+    """Say what a verdict means; where a canary brought nothing, no word of what it showed."""
+    told = judged.meaning or check.meanings[judged.verdict]
+    if judged.verdict != "unknown":
+        return told
+    if not check.reads_all:
+        return seen.unanswered([call.key.arm for call in calls]) or told
+    is_silent = not any(map(seen.reply, seen.results))
+    return (is_silent and seen.unanswered(seen.results)) or told
+
+
+def diagnose(check: Check, seen: Seen) -> Diagnosis:
+    """Judge one check of one subject."""
     judged, subject = check.judge(seen), seen.subject
-    calls = [*check.plan(subject), *check.following(seen)]
+    planned = [*check.plan(subject), *check.following(seen)]
+    calls = list({call.key: call for call in planned}.values())
     return Diagnosis(
         side=subject.side,
         arm=subject.arm,
         check=check.name,
         verdict=judged.verdict,
         numbers=judged.numbers,
-        meaning=check.meanings[judged.verdict],
+        meaning=_meaning(check, judged, seen, calls),
         needed=check.needed,
         canaries=tuple(str(call.key) for call in calls),
     )
