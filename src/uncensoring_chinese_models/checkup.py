@@ -12,6 +12,7 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.budget import BudgetMeter, describe
 from uncensoring_chinese_models.clients.layers import InFlight
 from uncensoring_chinese_models.doctor.examination import canary_bounds, examine, subjects_of
+from uncensoring_chinese_models.doctor.opening import Aftermath
 from uncensoring_chinese_models.doctor.screen import doctor_to_json
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.job import interruptible
@@ -72,7 +73,8 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
             }
             try:
                 kept = f"the record of the attempts is kept in {store.folder}"
-                diagnoses = await examine(subjects, clients, kept, "run the doctor again")
+                after = Aftermath(kept, "run the doctor again", "")
+                diagnoses = await examine(subjects, clients, after)
             finally:
                 await in_flight.drain()
             journal.finish("completed")

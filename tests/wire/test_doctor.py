@@ -175,6 +175,16 @@ def test_server_that_cannot_be_reached_is_told_in_one_sentence(tmp_path, side):
     assert not (folder / "doctor.json").exists()
 
 
+def test_server_that_speaks_no_tls_cannot_be_reached(tmp_path):
+    """What no wait cures is no connection either, and is told alike."""
+    with patient() as provider:
+        dead = endpoint(provider, base_url=provider.base_url.replace("http:", "https:"))
+        with pytest.raises(
+            FatalError, match=r"^The auditor .* cannot be reached .*start the server"
+        ):
+            checkup(tmp_path, provider, auditing_endpoint=dead)
+
+
 @pytest.mark.parametrize("fault", ["401", "402", "403_permission", "404"])
 def test_what_every_call_would_meet_is_met_once(tmp_path, fault):
     """A refused key is told after one canary, whoever else would have been asked."""
@@ -216,7 +226,7 @@ def test_address_without_the_api_is_told_by_both_apis(tmp_path):
 def test_key_that_is_refused_halfway_is_told_alike(tmp_path):
     """Credit that ends among the canaries says whose it was, and where."""
     with patient() as provider:
-        provider.fail("402", times=None, when=lambda body: body.get("logprobs"))
+        provider.fail("402", times=None, when=lambda body: "logprobs" in body)
         with pytest.raises(FatalError, match=r"^The target deepseek/deepseek-chat at .* credit"):
             checkup(tmp_path, provider)
 

@@ -223,3 +223,14 @@ def test_dead_target_ends_the_run_before_its_first_probe(tmp_path, doctor):
     assert gone_on.summary["doctor"]["no"] == []
     assert "target" not in str(gone_on.summary["doctor"]["unknown"])
     assert len(gone_on.errors("000/target")) == 4
+
+
+def test_missing_model_ends_the_run_and_says_that_another_name_is_another_run(tmp_path):
+    """A run cannot be resumed under another name, so it is not advised to."""
+    with auditable(strict_models=True) as provider:
+        reached = endpoint(provider, template="deepseek-v3", provider=PINNED)
+        settings = {**both(provider), "audited_endpoint": reached, "audited_model": "x/none"}
+        ran = run_over(tmp_path, provider, **settings, doctor="require")
+
+    assert isinstance(ran.error, FatalError)
+    assert "then resume it, or start a new run if the name was wrong." in str(ran.error)

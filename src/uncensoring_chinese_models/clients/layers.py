@@ -48,7 +48,7 @@ _WAITING_HELPS = frozenset({408, 429, 502, 503, 504, 529})
 _LONGEST_WAIT_S = 60.0
 _NO_SUCH_PAGE = frozenset({404, 405, 410})
 _NO_SUCH = re.compile(
-    r"not (a )?(valid|found|exist|available)|does ?n[o']t exist|no (such|endpoint)|unknown|invalid",
+    r"not a valid model|not found|n[o']t exist|no (such model|endpoints)|(unknown|invalid) model",
     re.IGNORECASE,
 )
 """How servers say, beside its name, that they have no such model."""

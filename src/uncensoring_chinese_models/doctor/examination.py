@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.budget import worst_case
 from uncensoring_chinese_models.clients.layers import settled, together
-from uncensoring_chinese_models.doctor.opening import explained, knock
+from uncensoring_chinese_models.doctor.opening import Aftermath, explained, knock
 from uncensoring_chinese_models.doctor.subject import Diagnosis, Seen, Subject
 from uncensoring_chinese_models.doctor.table import CHECKS
 from uncensoring_chinese_models.doctor.wording import in_words
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.protocols import ModelClient
     from uncensoring_chinese_models.sampling import Sampler
 
+OF_A_RUN = Aftermath("the run is kept", "resume it", ", or start a new run if the name was wrong")
 _Results = dict[str, "Reply | ClientError"]
 _Examined = list[tuple["Subject", "Check"]]
 
@@ -82,10 +83,9 @@ def canary_bounds(
 async def examine(
     subjects: Sequence[Subject],
     clients: Mapping[Role, ModelClient],
-    kept: str = "the run is kept",
-    then: str = "resume it",
+    after: Aftermath = OF_A_RUN,
 ) -> list[Diagnosis]:
-    """Send the canaries and judge what they bring; `kept` and `then` end the sentence of an error.
+    """Send the canaries and judge what they bring.
 
     Raises:
         FatalError: a side takes no call; the other canaries are left unsent.
@@ -98,7 +98,7 @@ async def examine(
             try:
                 await send(client, own, results[role])
             except FatalError as err:
-                raise explained(err, sides[role], kept, then) from None
+                raise explained(err, sides[role], after) from None
     return [
         diagnose(check, Seen(subject, results[subject.side]))
         for subject, check in _examined(subjects)

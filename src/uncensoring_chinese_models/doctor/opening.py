@@ -6,7 +6,7 @@ alike, and no check could say anything of the endpoint. So the others wait for t
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.clients.layers import settled
@@ -25,6 +25,20 @@ _REFUSED = {
     402: "takes no call without credit",
     403: "forbids the call",
 }
+_CURES = {
+    402: "add credit or raise the limit of the key",
+    403: "check what the key permits",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Aftermath:
+    """How the sentence about a side that takes no call ends."""
+
+    kept: str
+    then: str
+    if_misnamed: str
+    """What to do where another name than the config's is right."""
 
 
 async def knock(client: ModelClient, calls: Iterable[Call]) -> None:
@@ -47,13 +61,13 @@ async def knock(client: ModelClient, calls: Iterable[Call]) -> None:
             return
 
 
-def explained(err: FatalError, subject: Subject, kept: str, then: str) -> FatalError:
+def explained(err: FatalError, subject: Subject, after: Aftermath) -> FatalError:
     """Return the same error in a sentence: what happened, to whom, what is kept, what to do."""
     address = subject.endpoint.address
     where = f" at {address}" if address else ", which this program serves,"
     message = (
         f"The {subject.side} {subject.model}{where} {_what(err)} ({err.message}), so nothing more "
-        f"was sent to it; {kept}; {_advice(err, subject)}{then}."
+        f"was sent to it; {after.kept}; {_advice(err, subject, after)}."
     )
     return FatalError(message, status=err.status, error_type=err.error_type)
 
@@ -70,22 +84,20 @@ def _what(err: FatalError) -> str:
     return _REFUSED.get(err.status or 0, "does not find the model or the page")
 
 
-def _advice(err: FatalError, subject: Subject) -> str:
-    endpoint, key = subject.endpoint, _KEYS[subject.side]
+def _advice(err: FatalError, subject: Subject, after: Aftermath) -> str:
+    endpoint, key, then = subject.endpoint, _KEYS[subject.side], after.then
     if endpoint.traits.is_ours:
-        return ""
+        return then
     if _is_unreached(err):
-        return f"start the server or mend {key}.base_url, then "
+        return f"start the server or mend {key}.base_url, then {then}"
     if err.status == 401:
         given = f"check the key in {endpoint.key_variable}"
         named = f"name the variable of a key in {key}.api_key_env"
-        return f"{given if endpoint.key_variable else named}, then "
-    if err.status == 402:
-        return "add credit or raise the limit of the key, then "
-    if err.status == 403:
-        return "check what the key permits, then "
+        return f"{given if endpoint.key_variable else named}, then {then}"
+    if err.status in _CURES:
+        return f"{_CURES[err.status]}, then {then}"
     raw = ", and that the server offers raw completions" if _needs_raw(subject) else ""
-    return f"check the model's name and {key}.base_url{raw}, then "
+    return f"check the model's name and {key}.base_url{raw}, then {then}{after.if_misnamed}"
 
 
 def _needs_raw(subject: Subject) -> bool:
