@@ -12,6 +12,7 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.budget import BudgetMeter, describe
 from uncensoring_chinese_models.clients.layers import InFlight
 from uncensoring_chinese_models.doctor.examination import canary_bounds, examine, subjects_of
+from uncensoring_chinese_models.doctor.opening import Aftermath
 from uncensoring_chinese_models.doctor.screen import doctor_to_json
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.job import interruptible
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.config_file import LoadedConfig
     from uncensoring_chinese_models.doctor.subject import Diagnosis
+    from uncensoring_chinese_models.domain import Role
     from uncensoring_chinese_models.protocols import Notify
 
 
@@ -34,6 +36,8 @@ class Checkup:
 
     folder: Path
     diagnoses: list[Diagnosis]
+    rules: dict[Role, str]
+    """The models by side that are rules in this process, and were asked nothing."""
 
     @property
     def exit_code(self) -> int:
@@ -47,7 +51,7 @@ def run_checkup(loaded: LoadedConfig, notify: Notify) -> Checkup:
     Raises:
         ConfigError: something is wrong with the input; nothing was sent.
         BudgetExceededError: the budget does not cover the canaries; nothing was sent.
-        FatalError: the provider takes no call.
+        FatalError: a side takes no call; nothing more was sent.
     """
     return asyncio.run(interruptible(_check_up(loaded, notify), notify))
 
@@ -68,12 +72,15 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
                 side.role: stack(side, config, journal, budget, in_flight, notify) for side in sides
             }
             try:
-                diagnoses = await examine(subjects, clients)
+                kept = f"the record of the attempts is kept in {store.folder}"
+                after = Aftermath(kept, "run the doctor again", "")
+                diagnoses = await examine(subjects, clients, after)
             finally:
                 await in_flight.drain()
             journal.finish("completed")
             store.write_doctor(doctor_to_json(diagnoses))
-    return Checkup(store.folder, diagnoses)
+    rules = {each.side: each.model for each in subjects if not each.can_be_asked}
+    return Checkup(store.folder, diagnoses, rules)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ def doctor(config: str, *overrides: str, json: bool = False) -> int:
     """Check by canaries whether both endpoints do what an audit takes for granted.
 
     A canary is a request for at most 16 tokens. They go through the same journal and budget as an
-    audit, and are kept in a folder of their own in output_dir. Exits with 3 if a verdict is no.
+    audit, and are kept in a folder of their own in output_dir. Exits with 3 if a verdict is no, or
+    if a side cannot be asked at all.
 
     Args:
         config: YAML file, such as configs/search_censored.yaml.
@@ -22,7 +23,7 @@ def doctor(config: str, *overrides: str, json: bool = False) -> int:
     """
     from uncensoring_chinese_models.checkup import run_checkup  # noqa: PLC0415
     from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
-    from uncensoring_chinese_models.doctor.screen import lines_of  # noqa: PLC0415
+    from uncensoring_chinese_models.doctor.screen import conclusion, lines_of  # noqa: PLC0415
 
     try:
         loaded = load_config(config, overrides)
@@ -34,6 +35,7 @@ def doctor(config: str, *overrides: str, json: bool = False) -> int:
     if json:
         print(codec.dumps([each.as_json() for each in done.diagnoses]))
     else:
-        print("\n".join(lines_of(done.diagnoses)))
-    print(f"Kept in {done.folder}", file=sys.stderr if json else sys.stdout)
+        print("\n".join(lines_of(done.diagnoses, done.rules)))
+    screen = sys.stderr if json else sys.stdout
+    print(f"Kept in {done.folder}", *conclusion(done.diagnoses), sep="\n", file=screen)
     return done.exit_code

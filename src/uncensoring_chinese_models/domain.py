@@ -71,6 +71,8 @@ class Call:
     key: CallKey
     api: Api
     body: Json
+    opens: bool = False
+    """Whether others wait for it: an error that each of them would meet ends the run at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 UNREACHABLE = "unreachable"
 """The error type of a server that could not be connected to: an outage may pass."""
+UNCONNECTABLE = "unconnectable"
+"""The error type of one that cannot be: a certificate or an address is wrong, and stays so."""
 
 
 class AuditToolError(Exception):

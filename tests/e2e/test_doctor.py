@@ -43,8 +43,9 @@ def test_command_shows_a_page_and_keeps_the_canaries(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(lines) <= 40
     assert max(map(len, lines)) <= WIDTH
-    assert lines[-2] == "18 yes, 0 no, 0 unknown"
-    assert lines[-1] == f"Kept in runs/{only_run(tmp_path).name}"
+    assert lines[-3] == "18 yes, 0 no, 0 unknown; * marks what this audit needs"
+    assert lines[-2] == f"Kept in runs/{only_run(tmp_path).name}"
+    assert lines[-1] == "Fit for this audit: all 9 checks that it needs said yes."
     assert (only_run(tmp_path) / "doctor.json").is_file()
     assert not (only_run(tmp_path) / ".lock").exists()
 
@@ -79,6 +80,22 @@ def test_json_is_a_list_and_a_no_is_an_exit_code(tmp_path):
     assert wrong.keys() >= {"side", "arm", "check", "verdict", "numbers", "meaning"}
     assert (wrong["side"], wrong["arm"], wrong["check"]) == ("target", "user_persona", "stop")
     assert wrong["numbers"]["with_it"] == wrong["numbers"]["without_it"]
+
+
+def test_dead_server_is_told_in_one_sentence(tmp_path):
+    """The command ends with what happened, where, and what to do; programs get the same."""
+    with patient() as provider:
+        dead = {"preset": "vllm", "base_url": "http://127.0.0.1:9/v1"}
+        retries = {"max_attempts": 2, "first_wait_s": 0}
+        config = make_config(provider, **both(provider) | {"audited_endpoint": dead})
+        write_config(tmp_path, config | {"retries": retries})
+        done = run_ucm(tmp_path, "doctor", "config.yaml", "--json")
+
+    *attempts, last = done.stderr.splitlines()
+    assert done.returncode == json.loads(done.stdout)["exit_code"] == 3
+    assert len(attempts) == 2
+    assert last == f"error: {json.loads(done.stdout)['error']}"
+    assert last.startswith("error: The target deepseek/deepseek-chat at http://127.0.0.1:9/v1 ")
 
 
 def test_bad_input_is_refused_before_anything_is_sent(tmp_path):
@@ -118,7 +135,7 @@ def test_refused_audit_says_how_to_go_on(tmp_path):
 
         assert sum(map(is_canary, provider.requests)) == sent
     assert refused.returncode == 3
-    assert "error: The check target/user_persona/stop says no (stop " in refused.stderr
+    assert "error: The check target/user_persona/stop says no (stop string " in refused.stderr
     assert done.returncode == 0, done.stderr
 
 

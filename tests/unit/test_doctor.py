@@ -11,11 +11,23 @@ from tests.support import ROOT
 from uncensoring_chinese_models.budget import worst_case
 from uncensoring_chinese_models.chat_templates import load_families
 from uncensoring_chinese_models.config import AuditConfig
-from uncensoring_chinese_models.doctor.examination import canary_bounds, refuse_failed, subjects_of
-from uncensoring_chinese_models.doctor.screen import MOST_LINES, WIDTH, lines_of, warnings_of
+from uncensoring_chinese_models.doctor.examination import (
+    canary_bounds,
+    diagnose,
+    refuse_failed,
+    subjects_of,
+)
+from uncensoring_chinese_models.doctor.screen import (
+    MOST_LINES,
+    WIDTH,
+    conclusion,
+    lines_of,
+    warnings_of,
+)
 from uncensoring_chinese_models.doctor.subject import MOST_TOKENS, Diagnosis, Seen
 from uncensoring_chinese_models.doctor.table import CHECKS
 from uncensoring_chinese_models.doctor.token_checks import special_tokens_of
+from uncensoring_chinese_models.doctor.wording import in_words
 from uncensoring_chinese_models.domain import Price, Reply, Usage
 from uncensoring_chinese_models.errors import FailedCheckError, RejectedError, TransientError
 from uncensoring_chinese_models.sampling import Sampler
@@ -114,6 +126,7 @@ def test_special_tokens_are_those_of_the_turns():
     assert special_tokens_of(minimax) == ("]~b]",)
 
 
+TOKENS = ("words_8", "words_16", "words_32", "bos", "special_<｜User｜>")
 OPEN = " king and the fox and the bell"
 
 
@@ -389,13 +402,13 @@ def test_two_choices_cost_twice():
 
 
 def test_builtin_auditor_is_asked_nothing():
-    """Rules in this process are what they are."""
+    """Rules in this process are what they are: no check applies, and no verdict is counted."""
     own = subject("auditor", auditing_model="builtin/baseline")
-    checks = [check for check in CHECKS if check.applies(own)]
+    lines = lines_of([diagnosis(verdict="yes")], {"auditor": "builtin/baseline"})
 
-    assert [check.name for check in checks] == ["model"]
-    assert checks[0].plan(own) == []
-    assert checks[0].judge(Seen(own, {})).verdict == "yes"
+    assert [check.name for check in CHECKS if check.applies(own)] == []
+    assert lines[0] == "auditor: builtin/baseline is rules in this process, and was asked nothing"
+    assert lines[-1].startswith("1 yes, 0 no, 0 unknown")
 
 
 def diagnosis(**changes):
@@ -452,3 +465,186 @@ def test_every_check_is_documented(check):
     page = (ROOT / "docs/doctor.md").read_text("utf-8")
     assert f"### `{check.name}`" in page
     assert {"yes", "unknown"} <= set(check.meanings)
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.name)
+def test_meaning_is_never_cut(check):
+    """What a verdict means stands whole on one line; only its numbers are cut."""
+    rows = [
+        diagnosis(check=check.name, verdict=verdict, meaning=meaning, numbers={"x": "y" * 90})
+        for verdict, meaning in check.meanings.items()
+    ] * 20
+    page = lines_of(rows)
+
+    assert all(any(meaning in line for line in page) for meaning in check.meanings.values())
+
+
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ([diagnosis(verdict="yes")], "Fit for this audit: all 1 checks that it needs said yes."),
+        (
+            [diagnosis(verdict="yes"), diagnosis(check="n", needed=False)],
+            (
+                "Fit for this audit: all 1 checks that it needs said yes "
+                "(n (raw) said no, and is not needed)."
+            ),
+        ),
+        (
+            [diagnosis(verdict="unknown"), diagnosis(check="n", verdict="unknown", needed=False)],
+            "Cannot tell whether it is fit: stop (raw) unknown; see above why.",
+        ),
+        (
+            [diagnosis(check="model", side="auditor", arm=None), diagnosis(verdict="unknown")],
+            (
+                "Not fit for this audit: model (auditor) said no; mend the endpoint or the config, or "
+                "leave the arm out."
+            ),
+        ),
+        (
+            [diagnosis()] * 6,
+            (
+                "Not fit for this audit: stop (raw), stop (raw), stop (raw), stop (raw) and 2 more "
+                "said no; mend the endpoint or the config, or leave the arm out."
+            ),
+        ),
+    ],
+)
+def test_page_ends_with_what_follows_for_the_audit(rows, line):
+    """One sentence says whether it is fit, by the checks that it needs and by no others."""
+    shown = conclusion(rows)
+
+    assert " ".join(part.strip() for part in shown) == line
+    assert len(shown) <= 2
+    assert max(map(len, shown)) <= WIDTH
+
+
+def test_needed_checks_are_marked():
+    """A star stands before what the audit cannot do without, and the page says so."""
+    page = lines_of([diagnosis(verdict="yes"), diagnosis(check="n", verdict="yes", needed=False)])
+
+    assert page[1].startswith("  yes     *stop ")
+    assert page[2].startswith("  yes      n ")
+    assert page[-1] == "2 yes, 0 no, 0 unknown; * marks what this audit needs"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        (
+            {"prompt_tokens": [8, 16, 32], "overhead": 0, "special_overhead": None, "bos_adds": 1},
+            "8, 16, 32 words: 8, 16, 32 tokens; overhead 0 tokens; BOS adds 1 token",
+        ),
+        (
+            {"tokens_each": [{"token": "<a>", "each": 1.0}, {"token": "<b>", "each": 2.5}]},
+            "<a> 1 token, <b> 2.5 tokens",
+        ),
+        (
+            {"stop": "fox", "without_it": 64, "with_it": 1, "finish_reason": "stop"},
+            "stop string fox; without it 64 characters; with it 1 character; finish reason stop",
+        ),
+        (
+            {"text": 9, "reasoning": 0, "reasoning_tokens": 3},
+            "text 9 characters; reasoning 0 characters; reasoning 3 tokens",
+        ),
+        ({"asked": 2, "choices": 1}, "asked 2 choices; came 1 choice"),
+        ({"asked": "a/b", "served": []}, "asked a/b; served none"),
+        ({"prompt_tokens": [None, None, None]}, "8, 16, 32 words: unknown, unknown, unknown"),
+    ],
+)
+def test_numbers_have_units(numbers, words):
+    """Whoever reads a number is told what was counted."""
+    assert in_words(diagnosis(numbers=numbers)).startswith(words)
+
+
+def diagnosed(check, results, where="target/user_persona", **changes):
+    """Return the diagnosis of one check."""
+    made = {name: _result(value) for name, value in results.items()}
+    return diagnose(BY_NAME[check], Seen(subject(where, **changes), made))
+
+
+PLACES = [
+    (check, where)
+    for where in ("auditor", "target", *(f"target/{arm}" for arm in ARMS))
+    for check in BY_NAME
+    if BY_NAME[check].applies(subject(where))
+]
+
+
+@pytest.mark.parametrize(("check", "where"), PLACES)
+@pytest.mark.parametrize(
+    ("result", "why"),
+    [
+        (TransientError("500: broken"), "500: broken"),
+        (Reply(None, host_refusal="not here"), "the host blocked it: not here"),
+    ],
+    ids=["error", "refusal"],
+)
+def test_check_without_an_answer_says_so_and_nothing_else(check, where, result, why):
+    """No reason about texts or counts is given where none came back."""
+    own = subject(where)
+    names = [call.key.arm for call in BY_NAME[check].plan(own)] or ["a", "b"]
+    found = diagnosed(check, dict.fromkeys(names, result), where)
+
+    assert found.verdict == "unknown"
+    assert found.meaning == f"no answer came ({why})"
+    assert "error" not in in_words(found)
+
+
+@pytest.mark.parametrize(
+    ("check", "results", "where", "meaning"),
+    [
+        ("samples", {"completions_sample_1": "x", "completions_sample_2": "x"}, None, "gave one"),
+        (
+            "samples",
+            {"completions_sample_1": "x", "completions_sample_2": ""},
+            None,
+            "without text",
+        ),
+        ("raw_prompt", dict.fromkeys(TOKENS, Reply("x")), None, "reports no token counts"),
+        ("special_tokens", dict.fromkeys(TOKENS, Reply("x")), None, "reports no token counts"),
+        ("raw_prompt", counts((8, 16, 30), 8, 9), None, "token counts do not decide"),
+        ("special_tokens", counts((8, 16, 30), 8), None, "token counts do not decide"),
+        (
+            "seed",
+            {
+                "user_persona_open": "x",
+                **dict.fromkeys(
+                    [f"completions_seed_{n}" for n in (1, 2, 3)], RejectedError("no", status=400)
+                ),
+            },
+            None,
+            "refuses to be given a seed",
+        ),
+        ("provider", {"a": Reply("x")}, "target", "no host is pinned or clearly named"),
+        ("provider", {"a": Reply("x"), "b": TransientError("busy")}, "target", "no host is"),
+        ("model", {"a": Reply("x"), "b": TransientError("busy")}, "target", "do not say clearly"),
+        ("model", {"json": Reply("x"), "plain": TransientError("no")}, "auditor", "do not say"),
+        (
+            "stop",
+            {"user_persona_open": OPEN, "user_persona_stop": TransientError("busy")},
+            None,
+            "no answer came to 1 of 2 canaries (busy)",
+        ),
+        (
+            "prefill",
+            {"prefill_numbers": "Sure!", "prefill_letters": TransientError("busy")},
+            "target/assistant_prefill",
+            "no answer came to 1 of 2 canaries (busy)",
+        ),
+    ],
+)
+def test_reason_is_that_of_what_came(check, results, where, meaning):
+    """Each way not to know has its own words."""
+    assert meaning in diagnosed(check, results, where or "target/user_persona").meaning
+
+
+def test_seed_promises_no_more_than_was_tried():
+    """A text that was repeated alone may be another when requests are computed together."""
+    texts = ("a king rode", "a king rode", "a fox ran by")
+    names = [f"completions_seed_{number}" for number in (1, 2, 3)]
+    found = diagnosed("seed", dict(zip(names, texts, strict=True)))
+
+    assert (found.verdict, "run" in found.meaning) == ("yes", False)
+    assert "sent again alone" in found.meaning
+    assert "in a batch it may not" in found.meaning

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from dataclasses import replace
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -28,6 +29,8 @@ from uncensoring_chinese_models.domain import (
     Usage,
 )
 from uncensoring_chinese_models.errors import (
+    UNCONNECTABLE,
+    UNREACHABLE,
     BudgetExceededError,
     FatalError,
     InterruptedRunError,
@@ -166,6 +169,41 @@ async def test_fatal_error_is_not_settled(path, journal, in_flight):
 
     assert reply.text == "paid"
     assert b'"type": "done"' not in path.read_bytes().split(b'"paid"')[0]
+
+
+MODEL = "deepseek/deepseek-chat"
+
+
+@pytest.mark.parametrize(
+    ("error", "meets_all"),
+    [
+        (TransientError("no connection", error_type=UNREACHABLE), True),
+        (TransientError("no connection", error_type=UNCONNECTABLE), True),
+        (RejectedError("Not Found", status=404), True),
+        (RejectedError("redirected", status=307), True),
+        (RejectedError("x", status=400, error_type="model_not_found"), True),
+        (RejectedError(f"400: {MODEL} is not a valid model ID", status=400), True),
+        (RejectedError(f"The model `{MODEL}` does not exist.", status=400), True),
+        (RejectedError(f"400: invalid value: logprobs, for {MODEL}", status=400), False),
+        (RejectedError(f"top_k is not a valid parameter of {MODEL}", status=400), False),
+        (RejectedError("400: this key does not exist", status=400), False),
+        (TransientError("500: broken", status=500), False),
+        (TransientError("no answer within 300 s", status=408), False),
+    ],
+)
+async def test_call_that_others_wait_for_ends_the_run_where_all_would_fail(
+    path, journal, in_flight, error, meets_all
+):
+    """It is then not settled, so that a resumed run asks again; any other call is settled."""
+    plain = make_call()
+    call = replace(plain, body={**plain.body, "model": MODEL})
+    for opens, expected in ((True, meets_all), (False, False)):
+        sent = replace(call, key=replace(call.key, sample=int(opens)), opens=opens)
+        client = journaled(Scripted(error), journal, in_flight)
+        with pytest.raises(FatalError if expected else type(error)):
+            await client.complete(sent)
+
+        assert (opened(path).answer(sent) is None) == expected
 
 
 @pytest.mark.parametrize("stop", [BudgetExceededError("no"), InterruptedRunError("stopped")])

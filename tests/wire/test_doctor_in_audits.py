@@ -8,14 +8,15 @@ import pytest
 
 from tests.provider.patient import patient
 from tests.support import CrashError, CrashingWatcher, audited_provider, make_config, write_config
-from tests.wire.running import both, run_over
+from tests.wire.running import PINNED, both, endpoint, run_over
 from uncensoring_chinese_models.budget import BudgetMeter
 from uncensoring_chinese_models.config import Budget
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.doctor.subject import MOST_TOKENS
-from uncensoring_chinese_models.errors import BudgetExceededError, FailedCheckError
+from uncensoring_chinese_models.errors import BudgetExceededError, FailedCheckError, FatalError
 from uncensoring_chinese_models.job import run_job
 from uncensoring_chinese_models.journal import Journal
+from uncensoring_chinese_models.verification import verify_run
 
 pytestmark = pytest.mark.wire
 
@@ -87,7 +88,7 @@ def test_require_refuses_before_the_first_probe(tmp_path):
 
         assert isinstance(ran.error, FailedCheckError)
         assert "target/user_persona/stop" in str(ran.error)
-        assert "with_it 64" in str(ran.error)
+        assert "with it 64 characters" in str(ran.error)
         assert others(provider) == 0
         assert (ran.folder / "doctor.json").exists()
         assert not (ran.folder / "summary.json").exists()
@@ -199,3 +200,37 @@ def test_refused_run_that_had_ended_gets_its_files_back(tmp_path, later):
         back = run_over(tmp_path, provider, **settings, doctor=later)
     assert back.status == "budget"
     assert (back.folder / "report.md").exists()
+
+
+@pytest.mark.parametrize("doctor", ["report", "require"])
+def test_dead_target_ends_the_run_before_its_first_probe(tmp_path, doctor):
+    """What the doctor could not ask is asked again when the run goes on; verify finds no fault."""
+    with auditable() as provider:
+        settings = {**both(provider), "sampling": TWO_ARMS, "doctor": doctor}
+        dead = endpoint(provider, provider=PINNED, base_url="http://127.0.0.1:9/v1")
+        ran = run_over(tmp_path, provider, **settings | {"audited_endpoint": dead})
+        sent = len(canaries(provider))
+
+        assert isinstance(ran.error, FatalError)
+        assert str(ran.error).startswith("The target deepseek/deepseek-chat at http://127.0.0.1:9")
+        assert "the run is kept" in str(ran.error)
+        assert (sent, others(provider)) == (1, 0)
+        assert not (ran.folder / "summary.json").exists()
+        assert verify_run(ran.folder).holds
+
+        gone_on = run_over(tmp_path, provider, **settings, resume=ran.folder)
+    assert gone_on.status == "max_iterations"
+    assert gone_on.summary["doctor"]["no"] == []
+    assert "target" not in str(gone_on.summary["doctor"]["unknown"])
+    assert len(gone_on.errors("000/target")) == 4
+
+
+def test_missing_model_ends_the_run_and_says_that_another_name_is_another_run(tmp_path):
+    """A run cannot be resumed under another name, so it is not advised to."""
+    with auditable(strict_models=True) as provider:
+        reached = endpoint(provider, template="deepseek-v3", provider=PINNED)
+        settings = {**both(provider), "audited_endpoint": reached, "audited_model": "x/none"}
+        ran = run_over(tmp_path, provider, **settings, doctor="require")
+
+    assert isinstance(ran.error, FatalError)
+    assert "then resume it, or start a new run if the name was wrong." in str(ran.error)

@@ -18,7 +18,12 @@ import aiohttp
 
 from uncensoring_chinese_models.clients.wire import RawResponse, read_ollama, read_response
 from uncensoring_chinese_models.domain import Price
-from uncensoring_chinese_models.errors import UNREACHABLE, ClientError, TransientError
+from uncensoring_chinese_models.errors import (
+    UNCONNECTABLE,
+    UNREACHABLE,
+    ClientError,
+    TransientError,
+)
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Call, Json, Reply
@@ -85,9 +90,10 @@ class HttpApi:
     def _hint(self, err: ClientError) -> str:
         """Say what this endpoint's settings may have to do with the error."""
         if err.status == 401:
-            return (
-                f" (the key came from {self._endpoint.key_variable or 'nowhere: set api_key_env'})"
-            )
+            variable = self._endpoint.key_variable
+            if not self._key:
+                return " (no key was sent: set api_key_env)"
+            return f" (the key came from {variable})" if variable else ""
         if err.status == 404 and not self._endpoint.address.endswith("/v1"):
             return " (base_url usually ends in /v1)"
         return ""
@@ -143,14 +149,17 @@ class HttpApi:
             aiohttp.ConnectionTimeoutError,
         )
         if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
-            return TransientError(f"no connection to {host}: this or the proxy is no address")
+            return TransientError(
+                f"no connection to {host}: this or the proxy is no address",
+                error_type=UNCONNECTABLE,
+            )
         # aiohttp's words for a connection that was closed before all of the request was written.
         unsent = isinstance(err, aiohttp.ClientOSError) and "write request body" in str(err)
         if isinstance(err, unreached) or unsent:
             lasting = isinstance(err, aiohttp.ClientSSLError)
             return TransientError(
                 f"no connection to {host}: {self._clean(err)}",
-                error_type=None if lasting else UNREACHABLE,
+                error_type=UNCONNECTABLE if lasting else UNREACHABLE,
             )
         if isinstance(err, TimeoutError):
             return TransientError(

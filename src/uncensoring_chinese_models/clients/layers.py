@@ -17,16 +17,19 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import re
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
+    UNCONNECTABLE,
     UNREACHABLE,
     ClientError,
     FatalError,
     InterruptedRunError,
+    RejectedError,
     TransientError,
 )
 from uncensoring_chinese_models.protocols import Notice
@@ -43,6 +46,12 @@ SAME_ERROR_LIMIT = 3
 _WAITING_HELPS = frozenset({408, 429, 502, 503, 504, 529})
 """Trouble that looks the same each time and passes all the same, like any with a Retry-After."""
 _LONGEST_WAIT_S = 60.0
+_NO_SUCH_PAGE = frozenset({404, 405, 410})
+_NO_SUCH = re.compile(
+    r"not a valid model|not found|n[o']t exist|no (such model|endpoints)|(unknown|invalid) model",
+    re.IGNORECASE,
+)
+"""How servers say, beside its name, that they have no such model."""
 
 
 class InFlight:
@@ -114,10 +123,26 @@ class Journaled:
         except FatalError:
             raise  # it ends the run, so a resumed run asks again
         except ClientError as err:
+            if call.opens and _meets_every_call(call, err):
+                raise FatalError(
+                    err.message, status=err.status, error_type=err.error_type
+                ) from None  # for the same reason
             self._record.done(call, err)
             raise
         self._record.done(call, None)
         return reply
+
+
+def _meets_every_call(call: Call, err: ClientError) -> bool:
+    """Tell whether any other call would fail alike: no server, no such page, no such model."""
+    if err.error_type in (UNREACHABLE, UNCONNECTABLE):
+        return True
+    if not isinstance(err, RejectedError):
+        return False
+    model = str(call.body.get("model", "")).lower()
+    names_it = model in err.message.lower() and _NO_SUCH.search(err.message)
+    is_missing = err.status in _NO_SUCH_PAGE or 300 <= (err.status or 0) < 400
+    return is_missing or err.error_type == "model_not_found" or bool(names_it)
 
 
 class Retrying:

@@ -54,7 +54,7 @@ _MOST_USD = Decimal(10**9)
 """What no single call costs: a larger figure is a mistake, and unknown."""
 
 _ADVICE = {
-    401: "the key was not accepted: check the key",
+    401: "no key was accepted: check the key",
     402: "the account or the key's own limit is spent: add credit or raise it",
     403: "the account may not do this: check the key's permissions and guardrails",
 }

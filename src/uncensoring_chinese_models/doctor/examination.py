@@ -9,22 +9,25 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.budget import worst_case
 from uncensoring_chinese_models.clients.layers import settled, together
+from uncensoring_chinese_models.doctor.opening import Aftermath, explained, knock
 from uncensoring_chinese_models.doctor.subject import Diagnosis, Seen, Subject
 from uncensoring_chinese_models.doctor.table import CHECKS
-from uncensoring_chinese_models.errors import FailedCheckError
-from uncensoring_chinese_models.visible import visible
+from uncensoring_chinese_models.doctor.wording import in_words
+from uncensoring_chinese_models.errors import FailedCheckError, FatalError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.doctor.subject import Check
+    from uncensoring_chinese_models.doctor.subject import Check, Judgement
     from uncensoring_chinese_models.domain import Call, Price, Reply, Reservation, Role
     from uncensoring_chinese_models.errors import ClientError
     from uncensoring_chinese_models.protocols import ModelClient
     from uncensoring_chinese_models.sampling import Sampler
 
+OF_A_RUN = Aftermath("the run is kept", "resume it", ", or start a new run if the name was wrong")
 _Results = dict[str, "Reply | ClientError"]
+_Examined = list[tuple["Subject", "Check"]]
 
 
 def subjects_of(
@@ -78,26 +81,46 @@ def canary_bounds(
 
 
 async def examine(
-    subjects: Sequence[Subject], clients: Mapping[Role, ModelClient]
+    subjects: Sequence[Subject],
+    clients: Mapping[Role, ModelClient],
+    after: Aftermath = OF_A_RUN,
 ) -> list[Diagnosis]:
-    """Send the canaries and judge what they bring."""
+    """Send the canaries and judge what they bring.
+
+    Raises:
+        FatalError: a side takes no call; the other canaries are left unsent.
+    """
     results: dict[Role, _Results] = {"auditor": {}, "target": {}}
-    for role, client in clients.items():
-        own = [(subject, check) for subject, check in _examined(subjects) if subject.side == role]
-        side = results[role]
-        at_once = _planned((subject, check) for subject, check in own if not check.alone)
-        replies = await together(client, at_once.values())
-        side |= zip(at_once, replies, strict=True)
-        one_by_one = _planned((subject, check) for subject, check in own if check.alone)
-        for subject, check in own:
-            following = check.following(Seen(subject, side))
-            one_by_one |= {call.key.arm: call for call in following}
-        for name, call in one_by_one.items():
-            side[name] = await settled(client, call)
+    sides = {role: next(each for each in subjects if each.side == role) for role in clients}
+    for send in (_open, _send):
+        for role, client in clients.items():
+            own = [pair for pair in _examined(subjects) if pair[0].side == role]
+            try:
+                await send(client, own, results[role])
+            except FatalError as err:
+                raise explained(err, sides[role], after) from None
     return [
-        _diagnose(check, Seen(subject, results[subject.side]))
+        diagnose(check, Seen(subject, results[subject.side]))
         for subject, check in _examined(subjects)
     ]
+
+
+async def _open(client: ModelClient, own: _Examined, side: _Results) -> None:  # noqa: ARG001
+    """Send the first canary of a side alone; its reply is asked of the journal once more."""
+    await knock(client, _planned(pair for pair in own if not pair[1].alone).values())
+
+
+async def _send(client: ModelClient, own: _Examined, side: _Results) -> None:
+    """Send all canaries of a side."""
+    at_once = _planned(pair for pair in own if not pair[1].alone)
+    replies = await together(client, at_once.values())
+    side |= zip(at_once, replies, strict=True)
+    one_by_one = _planned(pair for pair in own if pair[1].alone)
+    for subject, check in own:
+        following = check.following(Seen(subject, side))
+        one_by_one |= {call.key.arm: call for call in following}
+    for name, call in one_by_one.items():
+        side[name] = await settled(client, call)
 
 
 def refuse_failed(diagnoses: Iterable[Diagnosis]) -> None:
@@ -110,10 +133,10 @@ def refuse_failed(diagnoses: Iterable[Diagnosis]) -> None:
     if not failed:
         return
     first, more = failed[0], len(failed) - 1
-    numbers = ", ".join(f"{name} {value}" for name, value in first.numbers.items())
+    numbers = in_words(first)
     others = f" (and {more} more, in doctor.json)" * bool(more)
     raise FailedCheckError(
-        f"The check {first.where} says no ({visible(numbers)}): {first.meaning}{others}; no probe "
+        f"The check {first.where} says no ({numbers}): {first.meaning}{others}; no probe "
         "was sent, and only the canaries were paid for. Mend the endpoint or leave the arm out "
         "and start a new run, or resume this one with doctor=report or doctor=off; if it had ended "
         "before, that brings its summary and report back."
@@ -133,16 +156,29 @@ def _planned(examined: Iterable[tuple[Subject, Check]]) -> dict[str, Call]:
     return {call.key.arm: call for call in calls}
 
 
-def _diagnose(check: Check, seen: Seen) -> Diagnosis:
+def _meaning(check: Check, judged: Judgement, seen: Seen, calls: Sequence[Call]) -> str:
+    """Say what a verdict means; where a canary brought nothing, no word of what it showed."""
+    told = judged.meaning or check.meanings[judged.verdict]
+    if judged.verdict != "unknown":
+        return told
+    if not check.reads_all:
+        return seen.unanswered([call.key.arm for call in calls]) or told
+    is_silent = not any(map(seen.reply, seen.results))
+    return (is_silent and seen.unanswered(seen.results)) or told
+
+
+def diagnose(check: Check, seen: Seen) -> Diagnosis:
+    """Judge one check of one subject."""
     judged, subject = check.judge(seen), seen.subject
-    calls = [*check.plan(subject), *check.following(seen)]
+    planned = [*check.plan(subject), *check.following(seen)]
+    calls = list({call.key: call for call in planned}.values())
     return Diagnosis(
         side=subject.side,
         arm=subject.arm,
         check=check.name,
         verdict=judged.verdict,
         numbers=judged.numbers,
-        meaning=check.meanings[judged.verdict],
+        meaning=_meaning(check, judged, seen, calls),
         needed=check.needed,
         canaries=tuple(str(call.key) for call in calls),
     )

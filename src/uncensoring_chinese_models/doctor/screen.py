@@ -7,34 +7,47 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.visible import preview, visible
+from uncensoring_chinese_models.doctor.wording import fitness, in_words
+from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.doctor.subject import Diagnosis
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Json, Role
 
 WIDTH = 100
-MOST_LINES = 39
-"""A page, with the line below it that says where the canaries are kept."""
-_LONGEST_VALUE = 60
+MOST_LINES = 37
+"""A page, with those below it: where the canaries are kept, and the conclusion."""
+_MOST_OF_CONCLUSION = 2
 _INDENT = " " * 26
 
 
-def lines_of(diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """Lay the verdicts out, one subject below the other; numbers are cut short to fit a page."""
+def lines_of(diagnoses: Sequence[Diagnosis], rules: Mapping[Role, str] | None = None) -> list[str]:
+    """Lay the verdicts out, one subject below the other; numbers are cut short to fit a page.
+
+    `rules` are the models by side that are rules in this process, and were asked nothing.
+    """
     lines: list[str] = []
     for for_yes, for_others in ((2, 2), (1, 2), (1, 1)):
-        lines = []
+        lines = [
+            f"{side}: {visible(model)} is rules in this process, and was asked nothing"
+            for side, model in (rules or {}).items()
+        ]
         for (side, arm), of_subject in groupby(diagnoses, key=lambda each: (each.side, each.arm)):
             lines.append(side if arm is None else f"{side}, arm {arm}")
             for each in of_subject:
                 lines += _rows(each, for_yes if each.verdict == "yes" else for_others)
-        lines.append(_in_words(Counter(each.verdict for each in diagnoses)))
+        counts = _in_words(Counter(each.verdict for each in diagnoses))
+        lines.append(f"{counts}; * marks what this audit needs")
         if len(lines) <= MOST_LINES:
             break
     return lines
+
+
+def conclusion(diagnoses: Sequence[Diagnosis]) -> list[str]:
+    """Return the last lines of a page: whether the audit can rest on the endpoints."""
+    return _wrapped(fitness(diagnoses), _MOST_OF_CONCLUSION, "  ")
 
 
 def in_short(diagnoses: Sequence[Diagnosis]) -> Json:
@@ -56,41 +69,28 @@ def warnings_of(diagnoses: Sequence[Diagnosis]) -> Iterator[str]:
     """Yield what someone who waits for an audit wants to know: every no, and the sum."""
     for each in diagnoses:
         if each.verdict == "no":
-            yield f"warning: doctor: {each.where}: {each.meaning}"
+            yield f"warning: doctor: {each.where}: {visible(each.meaning)}"
     counts = _in_words(Counter(each.verdict for each in diagnoses))
     yield f"Doctor: {counts}; doctor.json has the numbers."
 
 
-def _rows(each: Diagnosis, most: int) -> Iterator[str]:
-    """Yield one line, or more where the numbers need them."""
-    head = f"  {each.verdict:<7} {each.check:<15} "
-    given = ((name, value) for name, value in each.numbers.items() if value is not None)
-    numbers = "; ".join(_number(name, value) for name, value in given)
-    text = f"{each.meaning} ({numbers})" if numbers else each.meaning
-    yield from textwrap.wrap(
-        head + text,
+def _rows(each: Diagnosis, most: int) -> list[str]:
+    """Return one line, or more where the numbers need them."""
+    mark, numbers = "*" if each.needed else " ", in_words(each)
+    meaning = visible(each.meaning)
+    text = f"{meaning} ({numbers})" if numbers else meaning
+    return _wrapped(f"  {each.verdict:<7} {mark}{each.check:<14} {text}", most, _INDENT)
+
+
+def _wrapped(text: str, most: int, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
         WIDTH,
-        subsequent_indent=_INDENT,
+        subsequent_indent=indent,
         max_lines=most,
         placeholder=" …",
         break_on_hyphens=False,
     )
-
-
-def _number(name: str, value: object) -> str:
-    return f"{name.replace('_', ' ')} {preview(_shown(value), _LONGEST_VALUE)}"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, dict):
-        return " ".join(_shown(part) for part in value.values())
-    if isinstance(value, list):
-        return ", ".join(map(_shown, value)) or "none"
-    if isinstance(value, float):
-        return f"{value:g}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return visible(str(value))
 
 
 def _in_words(counts: Counter[str]) -> str:

@@ -35,7 +35,7 @@ _FORMATS: dict[str, Json] = {
 
 def plan_model(subject: Subject) -> list[Call]:
     """Return a greeting for the auditor; the target's other canaries suffice."""
-    if subject.side == "target" or not subject.can_be_asked:
+    if subject.side == "target":
         return []
     return [subject.ask_auditor("plain", _messages("Say hello."))]
 
@@ -44,13 +44,12 @@ def judge_model(seen: Seen) -> Judgement:
     """Tell whether the model that was asked for answers."""
     subject = seen.subject
     numbers: Json = {"asked": subject.model, "served": [], **_price(subject)}
-    if not subject.can_be_asked:
-        return Judgement("yes", numbers)
     replies = [result for result in seen.results.values() if isinstance(result, Reply)]
     if not replies:
         name = next(iter(seen.results), "")
         problem = seen.problem(name) or {}
-        verdict: Verdict = "no" if all(map(seen.is_rejected, seen.results)) else "unknown"
+        rejected = bool(seen.results) and all(map(seen.is_rejected, seen.results))
+        verdict: Verdict = "no" if rejected else "unknown"
         return Judgement(verdict, numbers | problem)
     served = sorted({reply.served_model for reply in replies if reply.served_model})
     numbers["served"] = served

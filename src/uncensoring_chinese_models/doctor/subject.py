@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -129,9 +129,18 @@ class Seen:
                 result = self.results.get(name)
                 if isinstance(result, ClientError):
                     return {"status": result.status, "error": result.message}
-                told = None if result is None else result.host_refusal
+                told = None if result is None else f"the host blocked it: {result.host_refusal}"
                 return {"status": None, "error": told or "nothing was sent"}
         return None
+
+    def unanswered(self, names: Collection[str]) -> str | None:
+        """Say to how many of these canaries no answer of the model's came, and why, if so."""
+        lacking = [name for name in names if self.reply(name) is None]
+        if not lacking:
+            return None
+        which = f" to {len(lacking)} of {len(names)} canaries"
+        error = (self.problem(*lacking) or {})["error"]
+        return f"no answer came{which if len(lacking) < len(names) else ''} ({error})"
 
     def is_rejected(self, name: str) -> bool:
         """Tell whether the server would refuse the same request again."""
@@ -151,6 +160,8 @@ class Judgement:
 
     verdict: Verdict
     numbers: Json
+    meaning: str | None = None
+    """What it means, where the check's own words for this verdict do not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,6 +181,8 @@ class Check:
     """Whether its canaries are sent one at a time, with nothing else under way."""
     needed: bool = False
     """Whether an arm cannot be trusted without it."""
+    reads_all: bool = False
+    """Whether it looks at every reply of its side, so that one that is lacking decides nothing."""
 
     def following(self, seen: Seen) -> list[Call]:
         """Return the canaries that follow from what the first ones brought."""

@@ -31,15 +31,16 @@ def _is_asked_for_json(subject: Subject) -> bool:
 CHECKS = (
     Check(
         name="model",
-        applies=lambda subject: not _is_arm(subject),
+        applies=lambda subject: not _is_arm(subject) and subject.can_be_asked,
         plan=server_checks.plan_model,
         judge=server_checks.judge_model,
         meanings={
-            "yes": "the right model answers",
-            "no": "another model answers, or none: findings would not be about this model",
+            "yes": "the server names the model that was asked for",
+            "no": "another model answers, or none: findings would not be about this one",
             "unknown": "the answers do not say clearly which model wrote them",
         },
         needed=True,
+        reads_all=True,
     ),
     Check(
         name="json_mode",
@@ -47,8 +48,8 @@ CHECKS = (
         plan=server_checks.plan_json_mode,
         judge=server_checks.judge_json_mode,
         meanings={
-            "yes": "replies come as JSON",
-            "no": "JSON mode is refused or ignored: replies may be repaired or asked for again",
+            "yes": "the reply came as JSON",
+            "no": "JSON mode is refused or ignored: replies are repaired or asked for again",
             "unknown": "16 tokens did not show whether replies come as JSON",
         },
     ),
@@ -57,11 +58,12 @@ CHECKS = (
         applies=_is_routed,
         judge=server_checks.judge_provider,
         meanings={
-            "yes": "only allowed hosts answer",
+            "yes": "only hosts that the config allows are named",
             "no": "samples mix hosts, or come from one that the config does not allow",
-            "unknown": "no host is pinned or clearly named: samples may mix hosts and quantisations",
+            "unknown": "no host is pinned or clearly named: samples may mix hosts",
         },
         needed=True,
+        reads_all=True,
     ),
     Check(
         name="raw_prompt",
@@ -69,8 +71,8 @@ CHECKS = (
         plan=token_checks.plan_raw_prompt,
         judge=token_checks.judge_raw_prompt,
         meanings={
-            "yes": "prompts arrive as written",
-            "no": "raw prompts are refused or altered (a template, a second BOS): no turn is as we think",
+            "yes": "token counts show no template and no second BOS around a prompt",
+            "no": "raw prompts are refused, or altered by a template or a second BOS",
             "unknown": "token counts do not decide whether prompts arrive as written",
         },
         needed=True,
@@ -81,8 +83,8 @@ CHECKS = (
         plan=token_checks.plan_special_tokens,
         judge=token_checks.judge_special_tokens,
         meanings={
-            "yes": "turns open where the template says",
-            "no": "role tokens are read as plain text or dropped: no turn is opened",
+            "yes": "role tokens are read as one token each",
+            "no": "a role token is read as plain text or dropped: its turn does not open",
             "unknown": "token counts do not decide whether role tokens are read as tokens",
         },
         needed=True,
@@ -94,7 +96,7 @@ CHECKS = (
         then=text_checks.then_stop,
         judge=text_checks.judge_stop,
         meanings={
-            "yes": "stop strings end a sample",
+            "yes": "a stop string ended the text",
             "no": "stop strings are ignored: samples run on into other turns, and cost more",
             "unknown": "the model did not write enough, or wrote something else, to tell",
         },
@@ -106,9 +108,9 @@ CHECKS = (
         plan=text_checks.plan_prefill,
         judge=text_checks.judge_prefill,
         meanings={
-            "yes": "words put into its mouth are gone on with",
+            "yes": "an answer that was begun is gone on with",
             "no": "the model answers anew instead of going on: this is the assistant arm",
-            "unknown": "what the model wrote does not show whether it goes on with a prefill",
+            "unknown": "what it wrote does not show whether it goes on with a prefill",
         },
         needed=True,
     ),
@@ -119,7 +121,7 @@ CHECKS = (
         judge=text_checks.judge_thinking,
         meanings={
             "yes": "words come as text, not as reasoning",
-            "no": "reasoning takes the place of the text: samples are empty or cut",
+            "no": "reasoning comes in place of the text or with it: samples may be cut",
             "unknown": "16 tokens did not show whether text comes without reasoning",
         },
         needed=True,
@@ -130,7 +132,7 @@ CHECKS = (
         plan=text_checks.plan_samples,
         judge=text_checks.judge_samples,
         meanings={
-            "yes": "each sample is a draw of its own",
+            "yes": "two requests alike gave two texts",
             "unknown": "two requests alike gave one text: a cache, or a very sure model",
         },
     ),
@@ -141,8 +143,8 @@ CHECKS = (
         judge=server_checks.judge_n,
         meanings={
             "yes": "honoured, though the audit does without",
-            "no": "ignored; harmless, the audit sends one request per sample",
-            "unknown": "no answer shows it; the audit does without",
+            "no": "refused or ignored; harmless, the audit asks for each sample by itself",
+            "unknown": "no text came that could show it; the audit does without",
         },
     ),
     Check(
@@ -151,8 +153,8 @@ CHECKS = (
         plan=text_checks.plan_seed,
         judge=text_checks.judge_seed,
         meanings={
-            "yes": "a new run can repeat this one",
-            "no": "the same seed gave two texts: a new run will not repeat this one",
+            "yes": "sent again alone, a request gave the same text; in a batch it may not",
+            "no": "the same request with the same seed gave two texts",
             "unknown": "the texts do not show whether the seed decides them",
         },
         alone=True,
@@ -165,7 +167,7 @@ CHECKS = (
         meanings={
             "yes": "given, though the audit does without",
             "no": "not given; harmless, the audit does without",
-            "unknown": "no answer shows it; the audit does without",
+            "unknown": "no text came that could show it; the audit does without",
         },
     ),
 )

@@ -92,10 +92,11 @@ def judge_prefill(seen: Seen) -> Judgement:
         begins = word.lower() == first or (len(word) > 1 and word[0].isupper())
         restarted.append(begins and not continued[-1])
     numbers: Json = {"continued": sum(continued), "begun_anew": sum(restarted)}
-    numbers["of"] = len(_PREFILLS)
+    names = [f"prefill_{kind}" for kind in _PREFILLS]
+    numbers["of"] = sum(seen.reply(name) is not None for name in names)
     if any(continued):
         return Judgement("yes", numbers)
-    problem = seen.problem(*(f"prefill_{kind}" for kind in _PREFILLS))
+    problem = seen.problem(*names)
     return Judgement("no" if all(restarted) else "unknown", numbers | (problem or {}))
 
 
@@ -149,8 +150,9 @@ def judge_samples(seen: Seen) -> Judgement:
         return Judgement("unknown", problem)
     first, second = (seen.text(name) for name in names)
     numbers = {"distinct_texts": len({first, second}), "of": 2}
-    is_told = first != second and first and second
-    return Judgement("yes" if is_told else "unknown", numbers)
+    if not first or not second:
+        return Judgement("unknown", numbers, "an answer without text does not show it")
+    return Judgement("yes" if first != second else "unknown", numbers)
 
 
 def plan_seed(subject: Subject) -> list[Call]:
@@ -165,7 +167,7 @@ def judge_seed(seen: Seen) -> Judgement:
     """Tell whether a seed repeats a text, where another seed changes it."""
     names = [seen.subject.shared(f"seed_{number}") for number in (1, 2, 3)]
     if any(seen.refuses_field(name) for name in names):
-        return Judgement("no", seen.problem(*names) or {})
+        return Judgement("no", seen.problem(*names) or {}, "the server refuses to be given a seed")
     problem = seen.problem(*names)
     if problem:
         return Judgement("unknown", problem)

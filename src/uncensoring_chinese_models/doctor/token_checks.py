@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doctor.subject import Judgement
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uncensoring_chinese_models.chat_templates import ChatTemplate
     from uncensoring_chinese_models.doctor.subject import Seen, Subject, Verdict
     from uncensoring_chinese_models.domain import Call, Json
@@ -65,8 +67,11 @@ def judge_raw_prompt(seen: Seen) -> Judgement:
     overhead = _overhead(seen)
     if overhead is None:
         refused = all(map(seen.is_rejected, ("words_8", seen.subject.named("open"))))
+        why = _why_unknown(seen) or {"overhead": None}
         verdict: Verdict = "no" if refused else "unknown"
-        return Judgement(verdict, numbers | (_why_unknown(seen) or {"overhead": None}))
+        return Judgement(
+            verdict, numbers | why, None if refused else _uncounted(seen, _words_names())
+        )
     exact = _exact_overhead(seen, overhead)
     bos = _Bos.of(seen)
     numbers |= {"overhead": overhead, "special_overhead": exact}
@@ -85,7 +90,9 @@ def judge_special_tokens(seen: Seen) -> Judgement:
     tokens = special_tokens_of(seen.subject)
     counts = {token: seen.prompt_tokens(_special_name(token)) for token in tokens}
     if overhead is None or None in counts.values():
-        return Judgement("unknown", _why_unknown(seen) or {"overhead": overhead})
+        names = [*_words_names(), *map(_special_name, tokens)]
+        why = seen.problem(*names) or {"overhead": overhead}
+        return Judgement("unknown", why, _uncounted(seen, names))
     each = {token: ((count or 0) - overhead) / REPEATS for token, count in counts.items()}
     numbers = {"tokens_each": [{"token": token, "each": cost} for token, cost in each.items()]}
     slack = 1.5 / REPEATS  # the overhead of words may be off by one
@@ -157,6 +164,15 @@ def _exact_overhead(seen: Seen, overhead: int) -> int | None:
     return next((rest for rest in left if abs(rest - overhead) <= 1), None)
 
 
+def _words_names() -> list[str]:
+    return [f"words_{n}" for n in _LENGTHS]
+
+
 def _why_unknown(seen: Seen) -> Json | None:
-    names = [f"words_{n}" for n in _LENGTHS]
-    return seen.problem(*names)
+    return seen.problem(*_words_names())
+
+
+def _uncounted(seen: Seen, names: Iterable[str]) -> str | None:
+    """Say that replies came without the counts that were to be compared, if so."""
+    is_lacking = any(seen.reply(name) and seen.prompt_tokens(name) is None for name in names)
+    return "the server reports no token counts to tell it by" if is_lacking else None
