@@ -18,7 +18,6 @@ from uncensoring_chinese_models.errors import (
     InterruptedRunError,
     UsageError,
 )
-from uncensoring_chinese_models.family import PREFIX
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
@@ -159,6 +158,7 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
     """Run the audit and say how it ended, to people and to programs."""
     from pathlib import Path  # noqa: PLC0415
 
+    from uncensoring_chinese_models.family import PREFIX  # noqa: PLC0415
     from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
 
     result = run_job(loaded, progress, resume=Path(resume) if resume else None)

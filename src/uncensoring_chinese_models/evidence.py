@@ -200,7 +200,9 @@ def _best(reading: Reading, quote: _Quote, pages: Iterable[_Page]) -> _Match | N
 
 
 def _rank(match: _Match) -> tuple[bool, bool, bool, int]:
-    left_out = len(match.page.written.text.strip()) - ((match.end or 0) - (match.start or 0))
+    sample = match.page.sample
+    whole = sample.own_words if sample and not match.in_spill else match.page.written.text
+    left_out = len(whole.strip()) - ((match.end or 0) - (match.start or 0))
     return match.flaw is not None, match.in_spill, match.is_echo, left_out
 
 

@@ -177,8 +177,8 @@ def test_screen_report_and_score_show_them(run):
 
     left_out = "among them 3 truncated; left out: 3 unjudged, 6 blocked, 3 empty, 3 failed"
     assert left_out in words
-    assert f"Refused, user_persona: {words}" in screen.getvalue()
-    assert f"Refused, user_persona: {words}" in report
+    assert f"Refused or evaded, user_persona: {words}" in screen.getvalue()
+    assert f"Refused or evaded, user_persona: {words}" in report
     for shown in (screen.getvalue(), report):
         assert (
             "3 answered, 3 refused, 3 truncated, 3 unjudged, 6 blocked, 3 empty, 3 failed" in shown

@@ -150,7 +150,7 @@ WORLD = {
     "missing key": Bad("OPENROUTER_API_KEY is not set; looked in the environment and", VALID),
     "missing key, without .env": Bad("a .env file here or above", VALID),
     "missing key of a variable": Bad(
-        "No API key for the target moonshotai/kimi-k2: MY_KEY is not set",
+        "No API key for the target deepseek/deepseek-chat: MY_KEY is not set",
         words=("audited_endpoint.api_key_env=MY_KEY",),
     ),
     "missing key, with .env": Bad(

@@ -451,7 +451,7 @@ def test_run_that_was_killed_and_resumed_equals_one_that_was_not(tmp_path):
         assert resumed.turn(number)["raw_response"] == whole.turn(number)["raw_response"]
     assert resumed.summary["final_summary"] == whole.summary["final_summary"]
     for claim in (*resumed.summary["claims"], *whole.summary["claims"]):
-        for quote in claim["quotes"]:
+        for quote in (*claim["quotes"], *claim["quotes_against"]):
             del quote["run"]
     assert resumed.summary["claims"] == whole.summary["claims"]
 

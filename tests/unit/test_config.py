@@ -50,6 +50,8 @@ DEFAULTS: dict[str, Any] = {
     },
     "max_iterations": 20,
     "output_dir": "outputs/search_censored",
+    "facts": None,
+    "languages": ["en"],
     "auditor_prompt": "spec",
     "auditor_sampling": {"max_tokens": 8000, "temperature": 0.7},
     "auditor_context": "full",
@@ -636,6 +638,7 @@ def test_no_key_is_looked_for_where_none_is_needed():
 # --- what makes a run the same run --------------------------------------------------------------
 
 FREE = [
+    ("languages", ["zh-Hans"]),  # without a facts file it asks for nothing
     ("output_dir", "elsewhere"),
     ("doctor", "require"),
     ("budget.max_usd", 5.0),
@@ -656,6 +659,7 @@ FREE = [
     ),
 ]
 BINDING = [
+    ("facts", "tiananmen"),
     ("topic", "Hong Kong, 2019"),
     ("auditing_model", "a/b"),
     ("audited_model", "moonshotai/kimi-k2"),

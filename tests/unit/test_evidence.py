@@ -843,8 +843,8 @@ def test_claim_is_linked_and_supported_only_by_true_excerpts(
     expected = Claim(text, kind, ids, linked_by, supported, excerpts, against, contested)
 
     claim = _claim(text, kind)
-    assert replace(claim, quotes=()) == expected
-    assert len(claim.quotes) == excerpts
+    assert replace(claim, quotes=(), quotes_against=()) == expected
+    assert (len(claim.quotes), len(claim.quotes_against)) == counts
 
 
 def test_claims_come_in_order_with_the_most_similar_hypothesis():
