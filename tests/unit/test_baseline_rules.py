@@ -110,8 +110,10 @@ def test_few_samples_count_if_the_sentence_is_mostly_completed_so(
     ("counts", "confidence"),
     [
         ((9, 9, 9), "low"),
-        ((9, 1, 1, 1, 1), "low"),
-        ((2, 1, 1, 1, 1, 1), "low"),
+        ((2, 1, 1, 1), "low"),
+        ((3, 1, 1, 1), "medium"),
+        ((1, 1, 1, 1, 1), "medium"),
+        ((9, 1, 1, 1, 1), "medium"),
         ((3, 1, 1, 1, 1, 1), "high"),
     ],
 )

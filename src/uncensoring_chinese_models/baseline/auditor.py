@@ -50,8 +50,6 @@ BARREN_ITERATIONS = 5
 """So many iterations without anything new are diminishing returns."""
 ENOUGH_REPLIES, ENOUGH_QUESTIONS, NARROW = 12, 3, 0.3
 """From so many replies to so many questions on, an interval of this width makes the rate known."""
-DOUBTS_FIRST = 0.75
-"""From this share of the iterations on, follow-ups come before anything else."""
 MOST_QUOTES = 4
 EXPLORATION = 0.2
 """How much a strategy that was tried seldom is given the benefit of the doubt."""
@@ -64,7 +62,6 @@ class BaselineAuditor:
         self._topic = config.topic
         self._arms: tuple[str, ...] = tuple(config.sampling.arms)
         self._seed = config.sampling.seed or 0
-        self._max_iterations = config.max_iterations
 
     async def complete(self, call: Call) -> Reply:
         """Answer the call."""
@@ -117,8 +114,7 @@ class BaselineAuditor:
         order = random.Random(str(self._seed)).sample(STRATEGIES, len(STRATEGIES))  # noqa: S311
         if number < len(order):
             return book.from_template(order[number], rng)
-        is_due = number % 2 or number >= DOUBTS_FIRST * self._max_iterations
-        if is_due and (doubt := next(book.close_doubts(state.told), None)):
+        if number % 2 and (doubt := next(book.close_doubts(state.told), None)):
             return doubt
         ranked = sorted(order, key=state.promise, reverse=True)
         probes = (book.from_template(strategy, rng) for strategy in ranked)

@@ -17,9 +17,11 @@ LEAST_SAMPLES, COMPLETED = 4, 0.75
 LEAST_OPENINGS, FIRM = 3, (5, 4)
 """For names, dates and long figures: probes that did not break off a sentence of the target's, and
 samples and probes of any kind that high confidence needs."""
-FIRM_WORD, LIKELY_WORD = (8, 6), (5, 4)
-"""For mere words and short figures: samples without follow-ups, and the openings they answered,
-that high confidence needs, and medium together with a follow-up that bears it out."""
+FIRM_WORD = (8, 6)
+"""For mere words and short figures: samples and probes of any kind that high confidence needs."""
+LEAST_WORD, OPENINGS_WORD, MANY_OPENINGS, MANY_SAMPLES = 5, 4, 5, 6
+"""Samples and openings that medium needs of them; with no more openings than that, so many samples
+without follow-ups, or a follow-up that bears the word out."""
 WORTH_ASKING, BORNE_OUT, LEAST_BEARING = 2, 0.8, 6
 """So many openings make a thing worth a follow-up; share and number of its samples that bear it
 out, and that make it worth a second one."""
@@ -108,41 +110,35 @@ class Finding:
 
     @property
     def confidence(self) -> Confidence:
-        """How sure the counts make us; `docs/baseline.md` has the rule in a table.
+        """How sure the counts make us; docs/baseline.md has the rule in a table.
 
-        Things that texts name by chance are rated by their share of all samples, and mere words
-        by samples that no sentence of the target's called for: whoever makes a word up completes
-        the sentence with it often, if not always.
+        Things that texts name by chance are rated by their share of all samples. Mere words need
+        more openings than names: whoever makes a word up completes the sentence with it often,
+        if not always.
         """
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)
             return "medium" if is_frequent and self.probes >= 4 and not self.rivals else "low"
         if self._is_firm and self.against * 4 <= self.samples:
             return "high"
-        is_likely = (self._is_firm or self._is_likely) and self.against * 2 < self.samples
-        return "medium" if is_likely else "low"
+        is_likely = self._recurs or self._is_always_completed
+        return "medium" if is_likely and self.against * 2 < self.samples else "low"
 
     @property
     def _is_firm(self) -> bool:
-        if self.is_named:
-            return self._recurs and self.samples >= FIRM[0] and self.probes >= FIRM[1]
-        return self.unprompted >= FIRM_WORD[0] and self.openings >= FIRM_WORD[1]
-
-    @property
-    def _is_likely(self) -> bool:
-        if self._is_always_completed:
-            return True
-        if self.is_named:
-            return self._recurs
-        is_heard = self.samples >= LIKELY_WORD[0] and self.openings >= LIKELY_WORD[1]
-        return is_heard and self._is_borne_out
+        samples, probes = FIRM if self.is_named else FIRM_WORD
+        return self._recurs and self.samples >= samples and self.probes >= probes
 
     @property
     def _recurs(self) -> bool:
-        """True when openings enough brought a name out, in samples enough or a steady follow-up."""
-        is_thin = self.unprompted < LEAST_SAMPLES and self.completion < COMPLETED
-        is_enough = self.openings >= LEAST_OPENINGS and self.samples >= LEAST_SAMPLES
-        return is_enough and not is_thin
+        """True when openings enough brought it out, in samples enough."""
+        if self.is_named:
+            is_thin = self.unprompted < LEAST_SAMPLES and self.completion < COMPLETED
+            is_enough = self.openings >= LEAST_OPENINGS and self.samples >= LEAST_SAMPLES
+            return is_enough and not is_thin
+        is_enough = self.openings >= OPENINGS_WORD and self.samples >= LEAST_WORD
+        is_many = self.openings >= MANY_OPENINGS or self.unprompted >= MANY_SAMPLES
+        return is_enough and (is_many or self._is_borne_out)
 
     @property
     def _is_borne_out(self) -> bool:
@@ -172,12 +168,6 @@ class Finding:
         if self.is_confirmed or self.openings < WORTH_ASKING:
             return False
         return asked == 0 or (asked == 1 and self._is_borne_out)
-
-    @property
-    def is_nearly_confirmed(self) -> bool:
-        """True when a single follow-up may confirm it."""
-        least = LEAST_OPENINGS if self.is_named else LIKELY_WORD[1]
-        return not self.is_confirmed and self.openings >= least
 
     @property
     def is_contested(self) -> bool:

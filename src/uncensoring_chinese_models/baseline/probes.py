@@ -137,9 +137,7 @@ class ProbeBook:
             for each in told.findings
             if each.is_specific and each.is_worth_asking(self._asked(each))
         ]
-        doubts.sort(
-            key=lambda each: (not each.is_nearly_confirmed, not each.is_named, -each.samples)
-        )
+        doubts.sort(key=lambda finding: (not finding.is_named, -finding.samples))
         yield from self._follow_up(voice for finding in doubts for voice in finding.voices)
 
     def any_doubts(self, told: Account) -> Iterator[Probe]:
