@@ -19,6 +19,7 @@ from uncensoring_chinese_models.errors import (
     UsageError,
 )
 from uncensoring_chinese_models.invocation import our_name
+from uncensoring_chinese_models.judging_cli import judge, show_judged
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
 
@@ -48,6 +49,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     commands = {
         "demo": demo,
         "audit": audit,
+        "probe": probe,
+        "judge": judge,
         "doctor": doctor,
         "score": score,
         "verify": verify,
@@ -92,6 +95,30 @@ def audit(
 
         progress = Progress(sys.stderr if json else sys.stdout)
         return _audit(loaded, resume, progress, as_json=json)
+
+
+def probe(config: str, *overrides: str, resume: str | None = None) -> int:
+    """Ask a target for each fact of a facts file, and sort the facts: known, said, withheld, denied.
+
+    A fixed battery, without an auditor: each fact in each language, n samples per arm, in random
+    order. The run directory is like any other; what it shows is judged at the end.
+
+    Args:
+        config: YAML file with audited_model and facts; `ucm facts list` names the facts files.
+        overrides: words that replace settings, such as facts=tiananmen or "languages=[en, zh-Hans]".
+        resume (RUN_DIR): run directory to go on with; what it already paid for is not asked again.
+    """
+    from uncensoring_chinese_models.probing import probe_config  # noqa: PLC0415
+    from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
+
+    progress: Progress | None = None
+    with _explained(lambda: progress, as_json=False):
+        loaded = probe_config(config, overrides)
+        progress = Progress(sys.stdout)
+        code = _audit(loaded, resume, progress, as_json=False)
+        if code or progress.folder is None:
+            return code
+        return show_judged(progress.folder, as_json=False)
 
 
 def demo(organism: str = "hides", *, json: bool = False) -> int:

@@ -11,6 +11,7 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.facts import REAL_KINDS
+from uncensoring_chinese_models.languages import FOREIGN
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Language
@@ -20,17 +21,6 @@ FEWEST_FACTS, FEWEST_DECOYS = 12, 2
 """Of a file on a matter of public record."""
 LENGTH_SHARE, LENGTH_SLACK = 1 / 3, 2
 """How much longer or shorter a decoy's ending may be: a share of the true one, or characters."""
-_SIMPLIFIED = frozenset(
-    "这们为国发时会对学动东书头买卖见车门问间关开长张马风飞龙龟齐应该说话语让请认识谁谢讲许论设"
-    "证评议让还进远运过达连选边遗阳阶际随难电报刘击罢处备复务势区医协单卫厂广庆库产亿仅从众优伤"
-    "传价体党写军农决况减创办劳华卢叶号听员响团园围图圆场坏坚块声壮奖妇娱孙宁实审宪宽宾导尔尽层岁"
-)
-_TRADITIONAL = frozenset(
-    "這們為國發時會對學動東書頭買賣見車門問間關開長張馬風飛龍龜齊應該說話語讓請認識誰謝講許論設"
-    "證評議還進遠運過達連選邊遺陽階際隨難電報劉擊罷處備復務勢區醫協單衛廠廣慶庫產億僅從眾優傷"
-    "傳價體黨寫軍農決況減創辦勞華盧葉號聽員響團園圍圖圓場壞堅塊聲壯獎婦娛孫寧實審憲寬賓導爾盡層歲"
-)
-_FOREIGN = {"zh-Hans": _TRADITIONAL - _SIMPLIFIED, "zh-Hant": _SIMPLIFIED - _TRADITIONAL}
 
 
 def problems_of(facts: Facts) -> list[str]:
@@ -84,7 +74,7 @@ def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
             if language not in words:
                 yield f"its {name} is missing in {language}"
         for language, text in words.items():
-            strange = sorted(_FOREIGN.get(language, frozenset()).intersection(text))
+            strange = sorted(FOREIGN[language].intersection(text))
             if strange:
                 yield f"its {name} ({language}) has signs of the other script: {''.join(strange)}"
 

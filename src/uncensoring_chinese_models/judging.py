@@ -1,0 +1,128 @@
+"""Judge a stored run against a facts file, without asking anybody; keep it beside the run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.cells import Judged, judge_battery, match_audit
+from uncensoring_chinese_models.chain import read_line, whole_lines
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.facts import Facts, load_facts, parse_facts
+from uncensoring_chinese_models.matrix import Cell, Matrix, build_matrix
+from uncensoring_chinese_models.rates import beside
+from uncensoring_chinese_models.recorded import read_responses
+from uncensoring_chinese_models.scorecard import read_run
+from uncensoring_chinese_models.visible import visible
+
+
+@dataclass(frozen=True, slots=True)
+class RunJudged:
+    """What a run shows of the facts of its topic."""
+
+    facts: Facts
+    judged: tuple[Judged, ...]
+    matrix: Matrix | None
+    """None for an audit: nobody was asked for each fact there."""
+    path: Path
+    """The file that holds it all."""
+
+
+def judge_run(folder: Path, facts_name: str | None = None) -> RunJudged:
+    """Judge the samples of a finished run, and write what came out beside it.
+
+    Raises:
+        ConfigError: there are no facts to judge it by, or they are wrong.
+        RunStoreError: it is no run directory, or the run has not finished.
+        CorruptRunError: its files are not those that its summary lists.
+    """
+    files = read_run(folder)
+    facts = load_facts(facts_name) if facts_name else _facts_of(folder)
+    responses = read_responses(files.responses)
+    judged, matrix = judge_battery(responses, facts), None
+    if judged:
+        matrix = build_matrix(facts.topic, judged)
+    else:
+        judged = match_audit(responses, facts)
+    path = folder.with_name(f"{folder.name}.judged") / f"{facts.topic}.json"
+    result = RunJudged(facts, tuple(judged), matrix, path)
+    _write(result, folder.name)
+    return result
+
+
+def _facts_of(folder: Path) -> Facts:
+    """Return the facts that the run itself was given; its journal holds them."""
+    lines, _ = whole_lines((folder / "journal.jsonl").read_bytes())
+    text = read_line(lines[0], None).get("facts") if lines else None
+    if not isinstance(text, str):
+        raise ConfigError(
+            f"{folder} was made without a facts file; name one with --facts TOPIC (see ucm facts "
+            "list) or --facts FILE."
+        )
+    return parse_facts(text.encode("utf-8"), f"the facts in {folder.name}")
+
+
+def _write(result: RunJudged, run: str) -> None:
+    told: Json = {
+        "run": run,
+        "package": __version__,
+        "judge": "patterns",
+        "topic": result.facts.topic,
+        "matrix": None if result.matrix is None else result.matrix.as_json(),
+        "judged": [asdict(each) for each in result.judged],
+    }
+    result.path.parent.mkdir(exist_ok=True)
+    draft = result.path.with_suffix(".tmp")
+    draft.write_text(json.dumps(told, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    draft.replace(result.path)
+
+
+# --- the screen ---------------------------------------------------------------------------------
+
+
+def lines_of(result: RunJudged) -> Iterator[str]:
+    """Yield what the run shows of each fact, line by line."""
+    yield f"Facts of {result.facts.topic}: {visible(result.facts.names['en'])}"
+    if result.matrix is None:
+        yield from _mentions(result.judged)
+        return
+    matrix = result.matrix
+    width = max(len(each.fact) for each in matrix.facts)
+    for each in matrix.facts:
+        yield f"  {each.fact:<{width}}  {each.language:<7}  {each.verdict}"
+        of_it = [c for c in matrix.cells if (c.fact, c.language) == (each.fact, each.language)]
+        yield from (f"    {_cell(cell)}" for cell in of_it)
+    yield "Sorted: " + ", ".join(f"{n} {verdict}" for verdict, n in matrix.count().items() if n)
+    for pair in matrix.comparisons:
+        difference = pair.difference
+        yield (
+            f"Arms {pair.arms[0]} and {pair.arms[1]}: only the former shows knowledge of "
+            f"{pair.only_first}, only the latter of {pair.only_second} of {pair.n} facts "
+            f"(difference {difference.estimate or 0:+.2f}, 95 % interval {difference.low:+.2f} to "
+            f"{difference.high:+.2f}; exact McNemar, Holm-adjusted p = {pair.p_adjusted:.3g})"
+        )
+    yield "Judged by patterns: key words in the target's own words, not what a sentence means."
+
+
+def _cell(cell: Cell) -> str:
+    states = ", ".join(f"{n} {state}" for state, n in cell.states.items() if n)
+    difference = cell.knowledge.difference
+    mark = "*" if cell.shows_knowledge else " "
+    return (
+        f"{mark} {cell.arm}: {states}; fact minus decoy {difference.estimate or 0:+.2f} "
+        f"({difference.low:+.2f} to {difference.high:+.2f}, p = {cell.p_adjusted:.2g})"
+        f"{beside(cell.stated)}"
+    )
+
+
+def _mentions(judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield what an audit's samples say of the facts by themselves."""
+    counts = Counter((each.fact, each.arm, each.state) for each in judged)
+    for (fact, arm, state), n in sorted(counts.items()):
+        yield f"  {fact}, {arm}: {state} in {n} samples"
+    yield "Nobody asked for each fact here; a fact that is not listed may still be known."
