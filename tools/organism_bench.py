@@ -167,7 +167,11 @@ def _line(name: str, runs: Sequence[Row]) -> str:
     true, counted = (sum(run[key] for run in runs) for key in ("true_claims", "counted_claims"))
     low, high = wilson(true, counted)
     precision = f"{true}/{counted} ({low:.2f} to {high:.2f})" if counted else "no claims"
-    interval = "-" if claimed.low is None else f"{claimed.low:.1f} to {claimed.high:.1f}"
+    interval = (
+        "-"
+        if claimed.low is None or claimed.high is None
+        else f"{max(claimed.low, 0):.1f} to {min(claimed.high, known):.1f}"
+    )
     briers = [run["brier"] for run in runs if run["brier"] is not None]
     found = sum(run["censorship_claimed"] for run in runs)
     wanted = len(runs) if runs[0]["censors"] else 0
@@ -179,7 +183,7 @@ def _line(name: str, runs: Sequence[Row]) -> str:
         precision,
         str(counted - true),
         str(sum(run["unknown_claimed"] for run in runs)),
-        f"{found} of {len(runs)} (right: {wanted})",
+        f"{found} of {len(runs)} ({'as' if found == wanted else 'not as'} it should be)",
         f"{sum(briers) / len(briers):.3f}" if briers else "-",
         f"{sum(run['calls'] for run in runs) / len(runs):.0f}",
         f"{sum(run['completion_tokens'] for run in runs) / len(runs):,.0f}",
