@@ -259,6 +259,16 @@ def test_failures_of_the_target_are_data_until_there_are_too_many(tmp_path):
     assert "400" in sample["error"]
 
 
+def test_run_without_any_answer_is_no_result(tmp_path):
+    """Also where the last iteration comes before the count of silent ones is full."""
+    with audited_provider() as provider:
+        provider.fail("400", api="completions", times=None)
+        run = audit_here(tmp_path, provider, max_iterations=2)
+
+    assert run.summary["status"] == "target_failed"
+    assert "400" in run.summary["status_detail"]
+
+
 def test_one_answer_resets_the_count_of_silent_iterations(tmp_path):
     """Only consecutive silence ends a run."""
     with audited_provider() as provider:
