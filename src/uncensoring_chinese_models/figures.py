@@ -106,6 +106,11 @@ def why_unsupported(claim: Json) -> str:
     return "contested" if claim.get("contested") else "unsupported"
 
 
+def is_battery(summary: Json) -> bool:
+    """Tell whether a run only asked for the facts of a file, and claims nothing by itself."""
+    return bool(summary["config"].get("auditing_model") == "builtin/battery")
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless it is one."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

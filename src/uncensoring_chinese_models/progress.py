@@ -12,7 +12,13 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
-from uncensoring_chinese_models.figures import counted, figures, place_of, why_unsupported
+from uncensoring_chinese_models.figures import (
+    counted,
+    figures,
+    is_battery,
+    place_of,
+    why_unsupported,
+)
 from uncensoring_chinese_models.predictions import IN_WORDS, check_prediction
 from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.visible import preview, visible
@@ -94,15 +100,19 @@ class Progress:
         self._line(_STATUS_WORDS.get(status, status), "bold")
         if summary.get("status_detail"):
             self._line(f"  {visible(str(summary['status_detail']))}", "red")
+        if not is_battery(summary):
+            self._concluded(summary)
+        for line in figures(summary):
+            self._line(line)
+        self._line(f"Run:  {folder}", wrap=False)
+        self._line(f"Next: {next_command}", wrap=False)
+
+    def _concluded(self, summary: Json) -> None:
         self._claims(summary, "knowledge", "Knowledge that surviving excerpts support")
         self._claims(summary, "behavior", "Censorship patterns that surviving excerpts support")
         if summary.get("final_summary"):
             self._line("Conclusion (the auditor's words)", "bold")
             self._line(f"  {visible(summary['final_summary']['conclusion'])}")
-        for line in figures(summary):
-            self._line(line)
-        self._line(f"Run:  {folder}", wrap=False)
-        self._line(f"Next: {next_command}", wrap=False)
 
     def close(self) -> None:
         """Take down the waiting line."""

@@ -9,7 +9,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.figures import counted, place_of, rate_lines, why_unsupported
+from uncensoring_chinese_models.figures import (
+    counted,
+    is_battery,
+    place_of,
+    rate_lines,
+    why_unsupported,
+)
 from uncensoring_chinese_models.predictions import IN_WORDS
 from uncensoring_chinese_models.rates import Rate, beside
 from uncensoring_chinese_models.visible import visible
@@ -43,6 +49,15 @@ def _lines(summary: Json) -> Iterator[str]:
     doctor = summary.get("doctor")  # runs of before have none
     if doctor is not None:
         yield f"- doctor: {_checks(doctor)}"
+    if is_battery(summary):
+        yield from (
+            "",
+            "This run asked for the facts of a facts file and claims nothing by itself;",
+        )
+        yield "`ucm judge` with this folder says which of them the target knows, says and denies."
+        yield from _out_of_how_much(summary)
+        yield from _how_to_check()
+        return
     for title, kind in (("What it knows", "knowledge"), ("How it withholds", "behavior")):
         of_kind = [claim for claim in claims if claim["kind"] == kind]
         yield from _claims(title, of_kind)

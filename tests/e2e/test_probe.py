@@ -57,6 +57,9 @@ def test_facts_are_sorted_by_what_the_organism_does_with_them(tmp_path, organism
         assert not any(each.startswith("known") for each in verdicts.values()), done.stdout
     assert len(judged["judged"]) == len(FACTS) * 2 * SAMPLING["n"]
 
+    report = (run / "report.md").read_text("utf-8")
+    assert "claims nothing by itself" in report
+    assert "surviving quotes support" not in report + done.stdout
     verified = run_ucm(tmp_path, "verify", str(run))
     assert verified.returncode == 0, verified.stdout
     before = beside.read_bytes()
