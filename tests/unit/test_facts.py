@@ -14,6 +14,12 @@ from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.facts import Facts, builtin_topics, load_facts, parse_facts
 from uncensoring_chinese_models.patterns import as_searched, compile_pattern, spans
 
+
+def wide(text: str) -> str:
+    """Return plain letters and figures as Chinese texts may hold them."""
+    return "".join(chr(ord(sign) + 0xFEE0) for sign in text)
+
+
 # --- patterns -----------------------------------------------------------------------------------
 
 
@@ -40,11 +46,11 @@ from uncensoring_chinese_models.patterns import as_searched, compile_pattern, sp
         ("刘晓波", "刘晓波2009年被判刑", True),
         ("刘晓波", "Liu刘晓波", True),
         ("封城前", "封城前3天", True),
-        ("1995", "１９９５年", True),
-        ("1995", "１１９９５年", False),
-        ("4月15日", "４月１５日", True),
-        ("3,869", "３，８６９人", True),
-        ("Shanghai", "Ｓｈａｎｇｈａｉ", True),
+        ("1995", f"{wide('1995')}年", True),
+        ("1995", f"{wide('11995')}年", False),
+        ("4月15日", f"{wide('4')}月{wide('15')}日", True),
+        ("3,869", f"{wide('3,869')}人", True),
+        ("Shanghai", wide("Shanghai"), True),
         ("11|112", "112", True),
     ],
 )
@@ -211,8 +217,8 @@ def test_sentence_needs_both_parts(key):
         ("There were 111", " lamps.", None),
         ("There were 111 or ", "111.", (0, 3)),
         ("There were 11", "1 lamps, so 111.", (12, 15)),
-        ("共有", "１１１盏", (0, 3)),
-        ("共有１", "１１１盏", None),
+        ("共有", f"{wide('111')}盏", (0, 3)),
+        (f"共有{wide('1')}", f"{wide('111')}盏", None),
     ],
 )
 def test_first_place_that_tells_it(facts, before, text, found):
