@@ -211,6 +211,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"facts": "lamps"},
         "There is no facts file lamps; those that come",
     ),
+    "file that is wrong and an auditor that is asked": (
+        {"facts": "wrong.yaml"},
+        "wrong.yaml: names is missing; facts is missing",
+    ),
 }
 
 
