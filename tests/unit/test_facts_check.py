@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import calendar
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -269,6 +271,31 @@ def test_decoys_change_no_name(topic):
     assert {fact.kind for fact in facts} <= set(REAL_KINDS) == {"date", "number", "place", "order"}
     assert len({fact.kind for fact in facts}) >= 3
     assert all(len(fact.decoys) >= FEWEST_DECOYS == 2 for fact in facts)
+
+
+@pytest.mark.parametrize("topic", builtin_topics())
+def test_decoys_bring_in_no_name(topic):
+    """But for a place, a decoy has no name that its fact has not; a month and a country are none."""
+    allowed = {*calendar.month_name, "Swiss", "Finnish"}
+    for fact in packaged(topic).facts:
+        ours = " ".join((fact.opening["en"], fact.question["en"], fact.ending["en"]))
+        for decoy in fact.falsehoods if fact.kind != "place" else ():
+            named = set(re.findall(r"\b[A-Z]\w+", decoy.ending["en"]))
+            assert named <= allowed | set(re.findall(r"\w+", ours)), fact.id
+
+
+@pytest.mark.parametrize("topic", builtin_topics())
+@pytest.mark.parametrize(("language", "codec"), [("zh-Hans", "gb2312"), ("zh-Hant", "big5")])
+def test_chinese_is_in_its_own_script(topic, language, codec):
+    """Every sign is in the character set of the script, which has none of the other's own."""
+    facts = packaged(topic)
+    texts = [facts.names[language]]
+    for fact in facts.facts:
+        texts += [fact.question[language], fact.opening[language]]
+        texts += [each.ending[language] for each in (fact, *fact.falsehoods)]
+    signs = set(re.findall(r"[\u4e00-\u9fff]", "".join(texts)))
+
+    assert {sign for sign in signs if not sign.encode(codec, "ignore")} == set()
 
 
 @pytest.mark.parametrize("topic", builtin_topics())
