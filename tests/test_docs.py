@@ -8,10 +8,12 @@ import subprocess
 
 import pytest
 import yaml
-from tools.write_docs import PAGE, page
+from tools.write_docs import FACTS_PAGE, PAGE, TOPICS, facts_page, page
 
 from tests.support import ROOT, audit_here, audited_provider
 from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.facts import Ending, Fact, Facts, Source, builtin_topics
+from uncensoring_chinese_models.facts_check import problems_of
 from uncensoring_chinese_models.journal import Journal
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,6 +55,23 @@ def test_configuration_page_is_current():
     assert PAGE.read_text("utf-8") == page()
 
 
+def test_table_of_topics_is_current():
+    """docs/facts.md has the table that `make docs` would write now."""
+    text = FACTS_PAGE.read_text("utf-8")
+    table = TOPICS.search(text)
+
+    assert table is not None
+    assert text == facts_page(text)
+    assert all(f"| `{name}` |" in table.group() for name in builtin_topics())
+
+
+def test_every_key_of_a_facts_file_is_described():
+    """docs/facts.md names each of them."""
+    described = set(re.findall(r"`(\w+)`", FACTS_PAGE.read_text("utf-8")))
+    keys = {key for model in (Facts, Fact, Ending, Source) for key in model.model_fields}
+    assert keys - described == set()
+
+
 def test_every_setting_has_a_description():
     """A setting without a line of documentation is not finished."""
     assert all(field.description for field in AuditConfig.model_fields.values())
@@ -68,11 +87,14 @@ def test_links_lead_somewhere(path):
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_yaml_examples_are_valid_configs(path):
-    """A whole config shown in the docs loads; a part of one is at least YAML."""
+    """A whole config or facts file shown in the docs loads; a part of one is at least YAML."""
     blocks = re.findall(r"```yaml\n(.*?)```", path.read_text("utf-8"), flags=re.DOTALL)
     for block in blocks:
         example = yaml.safe_load(block)
-        if "topic" in example:
+        if isinstance(example.get("facts"), list):
+            (problem,) = problems_of(Facts.model_validate(example))
+            assert problem == "there are 1 facts; a topic needs 12"
+        elif "topic" in example:
             AuditConfig.model_validate(example)
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hatchling.builders.wheel import WheelBuilder
 
 from uncensoring_chinese_models import __version__
 
@@ -54,6 +55,18 @@ def test_promised_config_has_the_six_keys():
         "max_iterations",
         "output_dir",
     ]
+
+
+@pytest.mark.parametrize("folder", ["data", "facts_files", "organisms", "prompts"])
+def test_wheel_holds_the_data_of_the_package(folder):
+    """What lies beside the modules is installed with them."""
+    package = ROOT / "src/uncensoring_chinese_models"
+    built = WheelBuilder(str(ROOT)).recurse_included_files()
+    packed = {each.distribution_path for each in built}
+
+    files = [path for path in (package / folder).iterdir() if path.is_file()]
+    assert files
+    assert {path.relative_to(package.parent).as_posix() for path in files} <= packed
 
 
 def test_ci_runs_the_test_target():

@@ -1,4 +1,4 @@
-"""Write docs/configuration.md from the settings themselves; the tests check that it is current.
+"""Write docs/configuration.md and the table in docs/facts.md; the tests check that both are current.
 
 python tools/write_docs.py
 """
@@ -6,6 +6,8 @@ python tools/write_docs.py
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +15,15 @@ from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
 from uncensoring_chinese_models import config, endpoints
+from uncensoring_chinese_models.facts import REAL_KINDS, builtin_topics, load_facts
 from uncensoring_chinese_models.presets import PRESETS
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "configuration.md"
+FACTS_PAGE = PAGE.with_name("facts.md")
+TOPICS = re.compile(r"(?<=<!-- topics:begin -->\n).*?(?=<!-- topics:end -->)", re.DOTALL)
 HEAD = """\
 # Configuration
 
@@ -74,5 +79,19 @@ def page() -> str:
     return "\n".join(parts) + "\n"
 
 
+def facts_page(text: str) -> str:
+    """Return the page on facts files with the table of those in the package."""
+    rows = [f"| topic | name | facts | {' | '.join(REAL_KINDS)} |"]
+    rows.append("| --- " * (3 + len(REAL_KINDS)) + "|")
+    for name in builtin_topics():
+        facts = load_facts(name)
+        kinds = Counter(fact.kind for fact in facts.facts)
+        counts = [len(facts.facts), *(kinds[kind] for kind in REAL_KINDS)]
+        rows.append(f"| `{name}` | {facts.names['en']} | {' | '.join(map(str, counts))} |")
+    table = "\n".join(rows) + "\n"
+    return TOPICS.sub(lambda _: table, text)
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), "utf-8")
+    FACTS_PAGE.write_text(facts_page(FACTS_PAGE.read_text("utf-8")), "utf-8")

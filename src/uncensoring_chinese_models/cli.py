@@ -18,6 +18,7 @@ from uncensoring_chinese_models.errors import (
     InterruptedRunError,
     UsageError,
 )
+from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.judging_cli import judge, show_judged
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
@@ -46,6 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         "List and serve the organisms: small models with planted secrets.",
         {"list": list_organisms, "serve": serve_organism, "fetch": fetch_weights},
     )
+    facts = Group(
+        "List, check and show facts files: what is true of a topic, and matched falsehoods.",
+        {"list": list_facts, "check": check_facts, "show": show_facts},
+    )
     commands = {
         "demo": demo,
         "audit": audit,
@@ -55,6 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "score": score,
         "verify": verify,
         "bundle": bundle,
+        "facts": facts,
         "organism": organism,
         "templates": templates,
     }

@@ -11,7 +11,7 @@ from uncensoring_chinese_models.budget import body_bytes, bound
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.config import read_key
 from uncensoring_chinese_models.doctor.examination import canary_bounds, subjects_of
-from uncensoring_chinese_models.job import refuse_hopeless_budget
+from uncensoring_chinese_models.job import refuse_hopeless_budget, texts_of
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import (
     both_sides,
@@ -48,6 +48,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
     prices: dict[str, Price | None] = {}
     sides = both_sides(config)
     refuse_unknown_builtins(config)
+    texts_of(config)
     async with open_session() as session:
         for role, (model, endpoint) in sides.items():
             api = HttpApi(session, endpoint, read_key(endpoint, required=False))

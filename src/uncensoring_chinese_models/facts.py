@@ -59,8 +59,8 @@ class Ending(Settings):
             text: what somebody wrote.
             before: what it continues: a word that began there is not whole in the text.
         """
-        skipped = len(before[-1:])
-        found = min(spans(self._compiled, as_searched(before[-1:] + text), skipped), default=None)
+        skipped = len(before)
+        found = min(spans(self._compiled, as_searched(before + text), skipped), default=None)
         return None if found is None else (found[0] - skipped, found[1] - skipped)
 
 
@@ -178,6 +178,8 @@ def read_facts(name: str) -> bytes:
         return Path(name).expanduser().read_bytes()
     except OSError as err:
         raise ConfigError(f"The facts file {name} cannot be read: {err.strerror}.") from err
+    except RuntimeError:  # ~name, where there is no such user
+        raise ConfigError(f"The facts file {name} is in the home of an unknown user.") from None
 
 
 def load_facts(name: str) -> Facts:

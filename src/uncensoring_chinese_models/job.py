@@ -221,12 +221,12 @@ def _open_run(
 ) -> Iterator[tuple[RunStore, Journal]]:
     """Open a new run directory, or one that is to go on and passes the check, and own it."""
     config = loaded.settings
+    texts = texts_of(config)  # first, so that what is refused leaves no run directory
     if resume is None:
         name = run_name(config.audited_model, config.topic, utc_now())
         store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
-    texts = _texts_of(config)
     process: Json = {
         "package_version": __version__,
         "python_version": platform.python_version(),
@@ -280,8 +280,12 @@ def _refuse_other_purpose(header: Json, folder: Path) -> None:
         )
 
 
-def _texts_of(config: AuditConfig) -> dict[str, str]:
-    """Return the texts of the files that a config names; the journal keeps them."""
+def texts_of(config: AuditConfig) -> dict[str, str]:
+    """Return the texts of the files that a config names; the journal keeps them.
+
+    Raises:
+        ConfigError: there is no such file, or it is wrong.
+    """
     texts: dict[str, str] = {}
     prompt_file = prompt_file_text(config.auditor_prompt)
     if prompt_file is not None:

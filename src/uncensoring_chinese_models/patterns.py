@@ -1,6 +1,7 @@
 """Patterns that tell a value in a text: regular expressions, read as whole words in any case.
 
-Chinese is written without spaces, so beside an ideograph every word is whole.
+Chinese is written without spaces: what begins or ends with an ideograph, or stands beside one, is
+whole there.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from uncensoring_chinese_models.normalise import IDEOGRAPH
-
-_PART_OF_WORD = rf"[^\W{IDEOGRAPH}]"
+_PART_OF_WORD = r"(?=[\0-\u052f\u1e00-\u1eff])\w"
+"""A digit, or a letter of Latin, Greek or Cyrillic; larger classes take long to compile."""
+_NOT_WITHIN_A_WORD = rf"(?-i:(?<!{_PART_OF_WORD})|(?!{_PART_OF_WORD}))"
 _AS_TYPED = {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 """Full-width letters, digits and marks, as Chinese texts hold them, and the plain ones."""
 _SPACE = re.compile(r"\s")
@@ -26,7 +27,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         re.error: it is no regular expression.
     """
     re.compile(pattern)  # by itself, so that a stray bracket cannot close ours
-    return re.compile(rf"(?<!{_PART_OF_WORD})(?:{pattern})(?!{_PART_OF_WORD})", re.IGNORECASE)
+    return re.compile(f"{_NOT_WITHIN_A_WORD}(?:{pattern}){_NOT_WITHIN_A_WORD}", re.IGNORECASE)
 
 
 def _usable(pattern: str) -> str:

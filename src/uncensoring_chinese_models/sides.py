@@ -114,7 +114,7 @@ def _builtin_name(model: str) -> str:
 
 
 def refuse_unknown_builtins(config: AuditConfig) -> None:
-    """Refuse a builtin that there is not, one as the target, and one that would not see enough."""
+    """Refuse a builtin that there is not, one as the target, and one that lacks what it needs."""
     if config.audited_endpoint.preset_name == "builtin":
         raise ConfigError(
             f"{config.audited_model} is an auditor and cannot be the target; "
@@ -133,6 +133,7 @@ def refuse_unknown_builtins(config: AuditConfig) -> None:
             f"{config.auditing_model} must count; nothing was sent. Set auditor_context: full, or "
             "leave it out."
         )
+    BUILTINS[name](config)  # refuses what it cannot follow
 
 
 def refuse_unknown_prices(config: AuditConfig, prices: Mapping[str, Price | None]) -> None:

@@ -480,7 +480,14 @@ def test_importing_any_module_has_no_effect(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code"), [(["--help"], 0), (["audit", "--help"], 0), (["--version"], 0)]
+    ("words", "code"),
+    [
+        (["--help"], 0),
+        (["audit", "--help"], 0),
+        (["facts", "--help"], 0),
+        (["facts", "check", "--help"], 0),
+        (["--version"], 0),
+    ],
 )
 def test_help_loads_no_heavy_library(words, code, tmp_path):
     """Help comes at once: nothing is loaded that only an audit needs."""
