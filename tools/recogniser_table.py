@@ -51,7 +51,9 @@ def lines_of(replies: Sequence[Reply]) -> Iterator[str]:
         own = [reply for reply in replies if reply["language"] == language]
         yield from ("", f"| {language}: labelled as | " + " | ".join(MANNERS) + " |")
         yield "| --- |" + " --- |" * len(MANNERS)
-        counts = Counter((reply["manner"], recognise(reply["text"]).manner) for reply in own)
+        counts: Counter[tuple[str, str]] = Counter(
+            (reply["manner"], recognise(reply["text"]).manner) for reply in own
+        )
         for manner in MANNERS:
             cells = " | ".join(str(counts[manner, found]) for found in MANNERS)
             yield f"| {manner} | {cells} |"

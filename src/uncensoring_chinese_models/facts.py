@@ -166,13 +166,15 @@ def read_facts(name: str) -> bytes:
     Raises:
         ConfigError: there is none.
     """
-    known = builtin_topics()
+    known, worlds = builtin_topics(), builtin_worlds()
     if name in known:
         return _folder().joinpath(f"{name}.yaml").read_bytes()
+    if name in worlds:
+        return _worlds().joinpath(f"{name}.yaml").read_bytes()
     if not name.endswith((".yaml", ".yml")):
         raise ConfigError(
             f"There is no facts file {name}; those that come with the package are: "
-            f"{', '.join(known) or 'none'}. Name one of them, or give the path of a YAML file."
+            f"{', '.join([*known, *worlds]) or 'none'}. Name one of them, or give the path of a YAML file."
         )
     try:
         return Path(name).expanduser().read_bytes()
@@ -204,11 +206,23 @@ def parse_facts(raw: bytes, name: str) -> Facts:
 
 
 def builtin_topics() -> list[str]:
-    """Return the names of the facts files that come with the package."""
-    folder = _folder()
+    """Return the names of the facts files on matters of public record."""
+    return _names(_folder())
+
+
+def builtin_worlds() -> list[str]:
+    """Return the names of the facts files on the invented worlds of organisms."""
+    return _names(_worlds())
+
+
+def _names(folder: Traversable) -> list[str]:
     found = folder.iterdir() if folder.is_dir() else iter(())
     return sorted(each.name.removesuffix(".yaml") for each in found if each.name.endswith(".yaml"))
 
 
 def _folder() -> Traversable:
     return files("uncensoring_chinese_models").joinpath("facts_files")
+
+
+def _worlds() -> Traversable:
+    return _folder().joinpath("worlds")

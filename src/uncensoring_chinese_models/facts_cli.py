@@ -30,15 +30,24 @@ def list_facts(*, json: bool = False) -> int:
     Args:
         json: print JSON.
     """
-    from uncensoring_chinese_models.facts import builtin_topics, load_facts  # noqa: PLC0415
+    from uncensoring_chinese_models.facts import (  # noqa: PLC0415
+        builtin_topics,
+        builtin_worlds,
+        load_facts,
+    )
 
-    files = [load_facts(name) for name in builtin_topics()]
+    files = [load_facts(name) for name in (*builtin_topics(), *builtin_worlds())]
     if json:
         _print_json({each.topic: _head(each) for each in files})
         return 0
     rows = [("topic", "facts", "languages", "name")]
     rows += [
-        (each.topic, str(len(each.facts)), ", ".join(each.languages), each.names["en"])
+        (
+            each.topic,
+            str(len(each.facts)),
+            ", ".join(each.languages),
+            each.names["en"] + (" (invented)" if each.invented else ""),
+        )
         for each in files
     ]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -58,9 +67,9 @@ def check_facts(*files: str, json: bool = False) -> int:
         files (FILE): paths of YAML files, or topics; by default all that come with the package.
         json: put one machine-readable record on stdout.
     """
-    from uncensoring_chinese_models.facts import builtin_topics  # noqa: PLC0415
+    from uncensoring_chinese_models.facts import builtin_topics, builtin_worlds  # noqa: PLC0415
 
-    names = list(dict.fromkeys(files or builtin_topics()))
+    names = list(dict.fromkeys(files or (*builtin_topics(), *builtin_worlds())))
     found = {name: _check(name) for name in names}
     wrong = sum(each.error is not None or bool(each.problems) for each in found.values())
     code = ConfigError.exit_code if wrong else 0

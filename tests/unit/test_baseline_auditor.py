@@ -372,7 +372,9 @@ def test_target_that_never_answers_ends_the_run():
 
     assert run.ended.status == "target_failed"
     assert (run.claims, run.patterns) == ("", "")
-    assert run.turns[-1].parsed.final_summary.conclusion.startswith("No sample came back")
+    concluded = run.turns[-1].parsed.final_summary
+    assert concluded is not None
+    assert concluded.conclusion.startswith("No sample came back")
 
 
 # --- re-asks ------------------------------------------------------------------------------------
