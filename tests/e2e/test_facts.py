@@ -8,7 +8,7 @@ import pytest
 
 from tests.facts_example import example_file, lamps, write_facts
 from tests.support import run_ucm
-from uncensoring_chinese_models.facts import builtin_topics, load_facts
+from uncensoring_chinese_models.facts import builtin_topics, builtin_worlds, load_facts
 
 pytestmark = pytest.mark.e2e
 
@@ -18,9 +18,10 @@ def test_topics_are_listed(tmp_path):
     shown = run_ucm(tmp_path, "facts", "list")
     told = json.loads(run_ucm(tmp_path, "facts", "list", "--json").stdout)
 
+    known = [*builtin_topics(), *builtin_worlds()]
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["topic", *builtin_topics()]
-    assert list(told) == builtin_topics()
+    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["topic", *known]
+    assert list(told) == known
     facts = load_facts("tiananmen")
     assert told["tiananmen"] == {
         "names": facts.names,
@@ -36,7 +37,10 @@ def test_all_files_of_the_package_are_checked(tmp_path):
     done = run_ucm(tmp_path, "facts", "check")
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"{len(builtin_topics())} files checked, 0 with problems.\n"
+    assert (
+        done.stdout
+        == f"{len([*builtin_topics(), *builtin_worlds()])} files checked, 0 with problems.\n"
+    )
 
 
 def test_each_problem_is_shown_with_file_and_fact(tmp_path):

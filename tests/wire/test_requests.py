@@ -344,7 +344,8 @@ def test_redirects_are_not_followed(tmp_path, monkeypatch, api, shape):
 
     assert provider.count(api) >= 1
     assert provider.count("elsewhere") == 0
-    assert ran.status == ("auditor_failed" if api == "chat" else "max_iterations")
+    ends = {"chat": "auditor_failed", "completions": "target_failed"}
+    assert ran.status == ends.get(api, "max_iterations")
 
 
 @pytest.mark.parametrize("api", ["chat", "completions"])
