@@ -97,7 +97,10 @@ class Progress:
         self._stop_waiting()
         self._line("")
         status = str(summary["status"])
-        self._line(_STATUS_WORDS.get(status, status), "bold")
+        words = _STATUS_WORDS.get(status, status)
+        if status == "completed" and is_battery(summary):
+            words = "completed: every fact was asked for"
+        self._line(words, "bold")
         if summary.get("status_detail"):
             self._line(f"  {visible(str(summary['status_detail']))}", "red")
         if not is_battery(summary):

@@ -60,6 +60,8 @@ def test_facts_are_sorted_by_what_the_organism_does_with_them(tmp_path, organism
     report = (run / "report.md").read_text("utf-8")
     assert "claims nothing by itself" in report
     assert "surviving quotes support" not in report + done.stdout
+    assert "completed: every fact was asked for" in done.stdout
+    assert "learned enough" not in done.stdout
     verified = run_ucm(tmp_path, "verify", str(run))
     assert verified.returncode == 0, verified.stdout
     before = beside.read_bytes()
