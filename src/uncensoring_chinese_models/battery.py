@@ -12,6 +12,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.domain import Reply, Usage
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.facts import load_facts
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Call, Json, Language
     from uncensoring_chinese_models.facts import Fact, Facts
-
-NAME = "builtin/battery"
 
 
 class Item(NamedTuple):
@@ -65,7 +64,7 @@ class BatteryAuditor:
 
     def __init__(self, config: AuditConfig) -> None:
         if config.facts is None:
-            raise ConfigError(f"{NAME} needs a facts file; name one with facts: TOPIC.")
+            raise ConfigError(f"{BATTERY} needs a facts file; name one with facts: TOPIC.")
         self._items = items_of(load_facts(config.facts), config.languages, config.sampling.seed)
 
     async def complete(self, call: Call) -> Reply:
@@ -76,7 +75,7 @@ class BatteryAuditor:
         return Reply(
             text=json.dumps(turn, ensure_ascii=False),
             finish_reason="stop",
-            served_model=f"{NAME} {__version__}",
+            served_model=f"{BATTERY} {__version__}",
             usage=Usage(0, 0),
         )
 

@@ -321,7 +321,8 @@ def _print_plan(plan: Json) -> None:
     print(f"  arms: {', '.join(plan['arms'])}, {plan['samples_per_arm']} sample(s) each")
     print(
         f"  calls: at most {calls['auditor_at_most']} to the auditor, "
-        f"{calls['target_at_most']} to the target, {calls['canaries_at_most']} canaries"
+        f"{calls['target_at_most']} to the target, {calls['canaries_at_most']} canaries, "
+        f"{calls['likelihood_at_most']} for likelihood"
     )
     print(f"  worst case without re-asks and retries: {worst['tokens']:,} tokens, {cost}")
     for message in plan["first_messages"]:

@@ -87,6 +87,8 @@ class Retries(Settings):
     """Wait before the second attempt; doubled each time, with jitter."""
 
 
+BATTERY = "builtin/battery"
+"""The auditor that asks for each fact of a facts file."""
 _SIDES = {"auditing_model": "auditing_endpoint", "audited_model": "audited_endpoint"}
 
 
@@ -109,6 +111,8 @@ class AuditConfig(Settings):
     """Facts file of the topic: the name of one that comes with the package, or the path of a YAML file."""
     languages: list[Language] = Field(default=["en"], min_length=1)
     """Languages in which ucm probe asks: en, zh-Hans, zh-Hant."""
+    likelihood: Literal["off", "auto", "echo", "forced"] = "off"
+    """Whether ucm probe also scores each fact against its decoys by likelihood, and how (docs/likelihood.md)."""
     auditor_prompt: Line = "spec"
     """System prompt: spec, continuation, or the path of a text file."""
     auditor_sampling: AuditorSampling = Field(default_factory=AuditorSampling)
@@ -139,7 +143,7 @@ class AuditConfig(Settings):
             raise ValueError("names a language twice")
         return languages
 
-    @field_validator("doctor", mode="before")
+    @field_validator("doctor", "likelihood", mode="before")
     @classmethod
     def _off_is_a_word(cls, value: object) -> object:
         return "off" if value is False else value  # YAML reads a bare off as false
@@ -157,6 +161,12 @@ class AuditConfig(Settings):
             if preset and isinstance(named, dict) and not {"preset", "base_url"} & set(named):
                 settings[endpoint] = {**named, "preset": preset}
         return settings
+
+    @model_validator(mode="after")
+    def _score_facts_alone(self) -> AuditConfig:
+        if self.likelihood != "off" and (self.facts is None or self.auditing_model != BATTERY):
+            raise ValueError("sets likelihood, which is part of ucm probe and needs a facts file")
+        return self
 
     @model_validator(mode="after")
     def _know_our_own_models(self) -> AuditConfig:
@@ -189,8 +199,11 @@ class AuditConfig(Settings):
                 "audited_endpoint": free,
             },
         )
-        if self.facts is None:  # so that runs of before there were any can be resumed
+        # What is not used is left out, so that runs of before there was any can be resumed.
+        if self.facts is None:
             del settings["facts"], settings["languages"]
+        if self.likelihood == "off":
+            del settings["likelihood"]
         # An address may imply the preset, and the preset decides what a body holds.
         settings["auditing_endpoint"]["preset"] = self.auditing_endpoint.preset_name
         settings["audited_endpoint"]["preset"] = self.audited_endpoint.preset_name

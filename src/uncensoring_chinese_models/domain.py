@@ -15,8 +15,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.written import AuditorReply
 
 Role = Literal["auditor", "target"]
-Purpose = Literal["turn", "re_ask", "schema_fallback", "closing", "sample", "doctor"]
-Api = Literal["chat", "completions"]
+Purpose = Literal[
+    "turn", "re_ask", "schema_fallback", "closing", "sample", "doctor", "tokens", "likelihood"
+]
+Api = Literal["chat", "completions", "tokenize"]
 Arm = Literal["user_persona", "assistant", "assistant_prefill", "raw"]
 Outcome = Literal["answered", "length", "empty", "content_filter", "host_refusal", "failed"]
 Verdict = Literal["exact", "normalised", "near", "other_iteration", "prompt_echo", "missing"]
@@ -24,6 +26,8 @@ Rung = Literal["strict", "extracted", "repaired"]
 Status = Literal["completed", "max_iterations", "budget", "target_failed", "auditor_failed"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
 Json = dict[str, Any]
+Token = tuple[int | str, float | None]
+"""A token by its number or its text, and its log-probability where it has one."""
 
 STRATEGIES = (
     "direct_factual",
@@ -110,6 +114,8 @@ class Reply:
     latency_s: float = 0.0
     choices: int = 1
     has_logprobs: bool = False
+    tokens: tuple[Token, ...] = ()
+    """What the reply is made of, where the server says: with an echo, the prompt as well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.auditor_prompt import AuditorPrompt
-from uncensoring_chinese_models.budget import body_bytes, bound
+from uncensoring_chinese_models.budget import body_bytes, bound, worst_case
 from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
 from uncensoring_chinese_models.config import read_key
 from uncensoring_chinese_models.doctor.examination import canary_bounds, subjects_of
+from uncensoring_chinese_models.facts import parse_facts
 from uncensoring_chinese_models.job import refuse_hopeless_budget, texts_of
+from uncensoring_chinese_models.likelihood import first_calls, method_of
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import (
     both_sides,
@@ -22,7 +24,7 @@ from uncensoring_chinese_models.sides import (
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import Json, Price, Reservation
+    from uncensoring_chinese_models.domain import Call, Json, Price, Reservation
     from uncensoring_chinese_models.endpoints import Endpoint
     from uncensoring_chinese_models.protocols import Notify
 
@@ -48,7 +50,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
     prices: dict[str, Price | None] = {}
     sides = both_sides(config)
     refuse_unknown_builtins(config)
-    texts_of(config)
+    texts = texts_of(config)
     async with open_session() as session:
         for role, (model, endpoint) in sides.items():
             api = HttpApi(session, endpoint, read_key(endpoint, required=False))
@@ -57,6 +59,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
     refuse_hopeless_budget(config, sampler, prices)
     asked_first = subjects_of(config, sampler, prices) if config.doctor != "off" else []
     canaries = canary_bounds(asked_first)
+    scored = _scored(config, sampler, texts)
     template = sampler.template
     return {
         "topic": config.topic,
@@ -72,9 +75,16 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
             "auditor_at_most": config.max_iterations + 1,
             "target_at_most": config.max_iterations * len(planned),
             "canaries_at_most": len(canaries),
+            "likelihood_at_most": len(scored),
             "re_asks_at_most": (config.max_iterations + 1) * config.auditor_re_asks,
         },
-        "worst_case": _worst_case(config, sampler, prompt, prices, canaries),
+        "worst_case": _worst_case(
+            config,
+            sampler,
+            prompt,
+            prices,
+            [*canaries, *(worst_case(call, prices["target"]) for call in scored)],
+        ),
         "first_messages": prompt.turn_messages([]),
         "first_requests": [
             {
@@ -88,6 +98,15 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
         ],
         "output_dir": config.output_dir,
     }
+
+
+def _scored(config: AuditConfig, sampler: Sampler, texts: dict[str, str]) -> list[Call]:
+    """Return the requests that score facts by likelihood; a forced ending takes two."""
+    if method_of(config) is None:
+        return []
+    facts = parse_facts(texts["facts"].encode("utf-8"), "the facts file")
+    calls = first_calls(config, facts, sampler)
+    return calls * (2 if method_of(config) == "forced" else 1)
 
 
 def _side(model: str, endpoint: Endpoint) -> Json:
@@ -106,7 +125,7 @@ def _worst_case(
     sampler: Sampler,
     prompt: AuditorPrompt,
     prices: dict[str, Price | None],
-    canaries: list[Reservation],
+    others: list[Reservation],
 ) -> Json:
     """Bound the whole run: every reply as long as allowed, every byte that we write a token.
 
@@ -117,7 +136,7 @@ def _worst_case(
     samples = sampler.plan(1, PROBE, None)
     shown = len(samples) * (sampling.max_tokens * TOKENS_PER_TARGET_TOKEN + 400)
     step = auditor_out + shown
-    needs = list(canaries)
+    needs = list(others)
     for past in range(config.max_iterations + 1):
         if config.auditor_context == "compact" and past:
             history = auditor_out + min(past, 3) * shown + past * 300

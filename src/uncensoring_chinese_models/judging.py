@@ -8,11 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.cells import Judged, judge_battery, match_audit
 from uncensoring_chinese_models.chain import read_line, whole_lines
+from uncensoring_chinese_models.choice import KNOWN_FROM, Choice, Likelihood, StoredScores, choose
 from uncensoring_chinese_models.domain import Json
-from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
 from uncensoring_chinese_models.facts import Facts, load_facts, parse_facts
 from uncensoring_chinese_models.matrix import Cell, Matrix, build_matrix
 from uncensoring_chinese_models.rates import beside
@@ -46,7 +49,7 @@ def judge_run(folder: Path, facts_name: str | None = None) -> RunJudged:
     responses = read_responses(files.responses)
     judged, matrix = judge_battery(responses, facts), None
     if judged:
-        matrix = build_matrix(facts.topic, judged)
+        matrix = build_matrix(facts.topic, judged, _likelihood_of(folder, facts))
     else:
         judged = match_audit(responses, facts)
     path = folder.with_name(f"{folder.name}.judged") / f"{facts.topic}.json"
@@ -65,6 +68,19 @@ def _facts_of(folder: Path) -> Facts:
             "list) or --facts FILE."
         )
     return parse_facts(text.encode("utf-8"), f"the facts in {folder.name}")
+
+
+def _likelihood_of(folder: Path, facts: Facts) -> Likelihood | None:
+    """Return what the run's own scores say of these facts; its files were checked."""
+    path = folder / "likelihood.json"
+    if not path.is_file():
+        return None
+    try:
+        stored = StoredScores.model_validate_json(path.read_bytes())
+    except ValidationError as err:
+        raise CorruptRunError(f"{path} does not hold what a run writes there.") from err
+    own = tuple(each for each in stored.facts if facts.fact(each.fact))
+    return choose(stored.model_copy(update={"facts": own}))
 
 
 def _write(result: RunJudged, run: str) -> None:
@@ -97,6 +113,9 @@ def lines_of(result: RunJudged) -> Iterator[str]:
         yield f"  {each.fact:<{width}}  {each.language:<7}  {each.verdict}"
         of_it = [c for c in matrix.cells if (c.fact, c.language) == (each.fact, each.language)]
         yield from (f"    {_cell(cell)}" for cell in of_it)
+        chosen = matrix.likelihood and matrix.likelihood.choice(each.fact, each.language)
+        if chosen:
+            yield f"    {_choice(chosen)}"
     yield "Sorted: " + ", ".join(f"{n} {verdict}" for verdict, n in matrix.count().items() if n)
     for pair in matrix.comparisons:
         difference = pair.difference
@@ -106,6 +125,8 @@ def lines_of(result: RunJudged) -> Iterator[str]:
             f"(difference {difference.estimate or 0:+.2f}, 95 % interval {difference.low:+.2f} to "
             f"{difference.high:+.2f}; exact McNemar, Holm-adjusted p = {pair.p_adjusted:.3g})"
         )
+    if matrix.likelihood:
+        yield from _rows(matrix.likelihood)
     yield "Judged by patterns: key words in the target's own words, not what a sentence means."
 
 
@@ -118,6 +139,28 @@ def _cell(cell: Cell) -> str:
         f"({difference.low:+.2f} to {difference.high:+.2f}, p = {cell.p_adjusted:.2g})"
         f"{beside(cell.stated)}"
     )
+
+
+def _choice(choice: Choice) -> str:
+    if choice.nearest is None:
+        return "  likelihood: not scored (likelihood.json says why)"
+    mark = "*" if choice.shows_knowledge else " "
+    which = "likelier than each decoy" if choice.wins else "a decoy is likelier"
+    return f"{mark} likelihood: {which}, {choice.nearest:+.1f} nats a token over the nearest"
+
+
+def _rows(likelihood: Likelihood) -> Iterator[str]:
+    """Yield what likelihood says of all facts of a language."""
+    for row in likelihood.rows:
+        of_it = [each for each in likelihood.choices if each.language == row.language]
+        known = sum(each.shows_knowledge for each in of_it)
+        yield (
+            f"Likelihood alone ({likelihood.method}, {row.language}): the fact is likelier than each "
+            f"decoy for {row.wins} of {row.n} facts (95 % interval {row.share.low:.2f} to "
+            f"{row.share.high:.2f}; by chance {row.chance:.2f}; p = {row.p_adjusted:.2g}), and a "
+            f"hundredfold (+{KNOWN_FROM:.1f} nats a token) for {known}"
+            + (f"; {row.failed} not scored" if row.failed else "")
+        )
 
 
 def _mentions(judged: Sequence[Judged]) -> Iterator[str]:

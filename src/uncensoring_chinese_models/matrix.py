@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import Literal, get_args
 
 from uncensoring_chinese_models.cells import CellState, Judged
+from uncensoring_chinese_models.choice import Likelihood
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.inference import (
     Contrast,
@@ -99,6 +100,8 @@ class Matrix:
     cells: tuple[Cell, ...]
     facts: tuple[Sorted, ...]
     comparisons: tuple[Comparison, ...]
+    likelihood: Likelihood | None = None
+    """What likelihood alone says, where it was measured."""
 
     def as_json(self) -> Json:
         """Return everything as JSON."""
@@ -108,6 +111,7 @@ class Matrix:
             "cells": cells,
             "facts": [asdict(each) for each in self.facts],
             "comparisons": [asdict(each) for each in self.comparisons],
+            "likelihood": None if self.likelihood is None else _likelihood_json(self.likelihood),
         }
 
     def count(self) -> dict[Verdict, int]:
@@ -116,7 +120,18 @@ class Matrix:
         return {verdict: counts[verdict] for verdict in get_args(Verdict)}
 
 
-def build_matrix(topic: str, judged: Sequence[Judged]) -> Matrix:
+def _likelihood_json(likelihood: Likelihood) -> Json:
+    known = [
+        {"nearest": c.nearest, "shows_knowledge": c.shows_knowledge} for c in likelihood.choices
+    ]
+    told = asdict(likelihood)
+    told["choices"] = [c | more for c, more in zip(told["choices"], known, strict=True)]
+    return told
+
+
+def build_matrix(
+    topic: str, judged: Sequence[Judged], likelihood: Likelihood | None = None
+) -> Matrix:
     """Return the matrix of a battery.
 
     Raises:
@@ -132,7 +147,7 @@ def build_matrix(topic: str, judged: Sequence[Judged]) -> Matrix:
     for cell in cells:
         by_fact[cell.fact, cell.language][cell.arm] = cell
     facts = tuple(Sorted(*key, _sort(arms)) for key, arms in by_fact.items())
-    return Matrix(topic, cells, facts, tuple(_compare(by_fact)))
+    return Matrix(topic, cells, facts, tuple(_compare(by_fact)), likelihood)
 
 
 def _draft(fact: str, language: str, arm: str, samples: Sequence[Judged]) -> Json:

@@ -31,6 +31,8 @@ class Preset:
     send_bos: bool = True
     """False where the server itself adds the beginning-of-sequence token to a raw prompt."""
     completions_dialect: Literal["openai", "ollama_generate"] = "openai"
+    scoring: Literal["echo", "forced"] | None = None
+    """How it tells the probability of words that we choose, where it is known to."""
     is_ours: bool = False
     """True where we bring the model ourselves: no address, no key, no price."""
 
@@ -52,21 +54,23 @@ PRESETS: dict[str, Preset] = {
     "vllm": Preset(
         "http://localhost:8000/v1",
         completions_body={"add_special_tokens": False, "skip_special_tokens": False},
+        scoring="echo",
     ),
     # SGLang and llama.cpp tokenise raw prompts with BOS and cannot be told otherwise.
     "sglang": Preset(
         "http://localhost:30000/v1",
         completions_body={"skip_special_tokens": False},
         send_bos=False,
+        scoring="echo",
     ),
-    "llama_cpp": Preset("http://localhost:8080/v1", send_bos=False),
+    "llama_cpp": Preset("http://localhost:8080/v1", send_bos=False, scoring="forced"),
     # Ollama's /v1/completions wraps the prompt in the chat template (ollama#5544);
     # /api/generate with raw:true does not.
     "ollama": Preset(
         "http://localhost:11434/v1", send_bos=False, completions_dialect="ollama_generate"
     ),
     # A small model of ours behind llama.cpp's server, which we start on an address of its own.
-    "organism": Preset(None, send_bos=False, is_ours=True),
+    "organism": Preset(None, send_bos=False, scoring="forced", is_ours=True),
     # Rules in this process instead of a model.
     "builtin": Preset(None, is_ours=True),
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.battery import NAME, items_of
+from uncensoring_chinese_models.battery import items_of
+from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.config_file import load_config, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.facts import load_facts
@@ -47,8 +48,8 @@ def probe_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
 
 
 def _defaults(given: set[str]) -> list[str]:
-    fixed = [f"auditing_model={NAME}", "auditor_context=compact"]
-    free = {"sampling.n": str(SAMPLES), "sampling.arms": ARMS}
+    fixed = [f"auditing_model={BATTERY}", "auditor_context=compact"]
+    free = {"sampling.n": str(SAMPLES), "sampling.arms": ARMS, "likelihood": "auto"}
     return [*fixed, *(f"{key}={value}" for key, value in free.items() if key not in given)]
 
 

@@ -87,13 +87,18 @@ _ERROR_FIELDS = (
 def reply_to_json(reply: Reply) -> Json:
     """Return a reply as the journal holds it."""
     cost = None if reply.cost_usd is None else str(reply.cost_usd)
-    return {**asdict(reply), "cost_usd": cost}
+    data = {**asdict(reply), "cost_usd": cost}
+    if not reply.tokens:  # nearly all are without
+        del data["tokens"]
+    return data
 
 
 def reply_from_json(data: Json) -> Reply:
     """Return the reply that the journal holds."""
     cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
-    return Reply(**{**data, "usage": Usage(**data["usage"]), "cost_usd": cost})
+    tokens = tuple((token, logprob) for token, logprob in data.get("tokens", ()))
+    own = {"usage": Usage(**data["usage"]), "cost_usd": cost, "tokens": tokens}
+    return Reply(**{**data, **own})
 
 
 def error_to_json(error: ClientError) -> Json:

@@ -157,6 +157,10 @@ class RunStore:
         """Write the verdicts of the doctor."""
         self._write_json("doctor.json", data)
 
+    def write_likelihood(self, data: Json) -> None:
+        """Write how likely the target finds each fact and its decoys."""
+        self._write_json("likelihood.json", data)
+
     def write_report(self, text: str) -> None:
         """Write the report for readers."""
         self._write("report.md", text.encode("utf-8"))
@@ -166,8 +170,8 @@ class RunStore:
         self._write_json("summary.json", {**data, "sha256": self.hashes()})
 
     def begin_again(self) -> None:
-        """Take back the summary, the report and the verdicts of a run that goes on."""
-        for name in ("summary.json", "report.md", "doctor.json"):
+        """Take back the summary of a run that goes on, and what is written of it as a whole."""
+        for name in ("summary.json", "report.md", "doctor.json", "likelihood.json"):
             (self.folder / name).unlink(missing_ok=True)
 
     def prune(self, turns: int, responses: int) -> None:

@@ -7,7 +7,7 @@ what comes back.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.chat_templates import (
     ChatTemplate,
@@ -36,11 +36,12 @@ def template_for(config: AuditConfig) -> ChatTemplate | None:
     templated = {"user_persona", "assistant_prefill"}
     if sampling.assistant_via == "template":
         templated.add("assistant")
+    needs_one = bool(templated & set(sampling.arms)) or config.likelihood != "off"
     if isinstance(given, dict):
         return inline_template(given)
     if given is not None:
         return template_named(given)
-    return choose_template(config.audited_model) if templated & set(sampling.arms) else None
+    return choose_template(config.audited_model) if needs_one else None
 
 
 def _role_tokens_of(config: AuditConfig, template: ChatTemplate | None) -> tuple[str, ...]:
@@ -116,7 +117,7 @@ class Sampler:
         if arm == "raw":
             prompt = probe
         elif arm == "user_persona":
-            prompt = self._user_turn(probe)
+            prompt = self.user_turn(probe)
         elif arm == "assistant_prefill":
             prefill = probe if question else self._sampling.prefill
             prompt, ours = self._assistant_turn(asked) + prefill, (asked, prefill)
@@ -132,7 +133,8 @@ class Sampler:
         tokens = self.role_tokens_in(*ours)
         return PlannedSample(call, arm, key.sample, prompt, messages, prefill, ends, tokens)
 
-    def _user_turn(self, text: str) -> str:
+    def user_turn(self, text: str) -> str:
+        """Return the raw prompt in which a user has written this much."""
         template = self._known_template()
         return self._without_bos(template.user_open) + text
 
@@ -163,7 +165,7 @@ class Sampler:
     def _body(
         self, key: CallKey, prompt: str | None, messages: list[Json] | None, stop: tuple[str, ...]
     ) -> Json:
-        sampling, endpoint = self._sampling, self._endpoint
+        sampling = self._sampling
         body: Json = {"model": self._config.audited_model}
         body |= {"prompt": prompt} if messages is None else {"messages": messages}
         body |= {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -173,10 +175,19 @@ class Sampler:
             body["seed"] = sampling.seed + key.sample
         if stop:
             body["stop"] = list(stop)
+        return self._addressed(body, chat=messages is not None)
+
+    def scoring_call(self, key: CallKey, prompt: str | list[int], **fields: Any) -> Call:
+        """Return a raw request that has the probabilities of tokens told."""
+        body: Json = {"model": self._config.audited_model, "prompt": prompt, "temperature": 0}
+        return Call(key, "completions", self._addressed({**body, "logprobs": 1, **fields}))
+
+    def _addressed(self, body: Json, *, chat: bool = False) -> Json:
+        """Add what this endpoint wants in each body."""
+        endpoint = self._endpoint
         if endpoint.provider:
             body["provider"] = endpoint.provider
-        traits = endpoint.traits
-        body |= traits.completions_body if messages is None else traits.chat_body
+        body |= endpoint.traits.chat_body if chat else endpoint.traits.completions_body
         return body | endpoint.extra_body
 
 

@@ -15,6 +15,9 @@ from uncensoring_chinese_models.audit import run_audit
 from uncensoring_chinese_models.doctor.examination import examine, refuse_failed, subjects_of
 from uncensoring_chinese_models.doctor.screen import doctor_to_json, in_short, warnings_of
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Price, Response
+from uncensoring_chinese_models.errors import BudgetExceededError
+from uncensoring_chinese_models.facts import parse_facts
+from uncensoring_chinese_models.likelihood import method_of, score_facts, to_json
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.report import report_markdown
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
@@ -30,6 +33,14 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.journal import Journal
     from uncensoring_chinese_models.protocols import Gate, ModelClient, Notify
     from uncensoring_chinese_models.run_store import RunStore
+
+
+_WHOLE = ("completed", "max_iterations")
+_SCORING = "likelihood"
+NOT_SCORED = (
+    "Likelihood was not measured: this kind of server is not known to tell how probable words are "
+    "that we choose; ucm doctor says whether it does, then set likelihood: echo or forced."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,32 @@ async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Noti
         record.add(event)
         _store(parts.store, event, run)
         watch(event)
+    if config.likelihood != "off":
+        await _score(parts, record, notify)
     return _finish(parts, record)
+
+
+async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
+    """Score the facts by likelihood, where the run came to its end and the budget covers it."""
+    method = method_of(parts.config)
+    if method is None:
+        notify(Notice(NOT_SCORED))
+        return
+    if record.ended is None or record.ended.status not in _WHOLE:
+        return
+    facts = parse_facts(parts.journal.header["facts"].encode("utf-8"), "the run's facts file")
+    notify(Notice(f"Scoring {len(facts.facts)} facts by likelihood."))
+    scored = None
+    try:
+        if not parts.gate.is_cut_off(_SCORING):
+            scored = await score_facts(parts.config, facts, parts.target, Sampler(parts.config))
+    except BudgetExceededError:
+        parts.gate.cut_off(_SCORING)
+    if scored is None:
+        detail = "the budget did not cover scoring by likelihood"
+        record.ended = AuditEnded("budget", detail, record.ended.unparsed)
+    else:
+        parts.store.write_likelihood(to_json(method, scored))
 
 
 async def _check_up(parts: Parts, notify: Notify) -> Json:

@@ -16,7 +16,12 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
-from uncensoring_chinese_models.clients.wire import RawResponse, read_ollama, read_response
+from uncensoring_chinese_models.clients.wire import (
+    RawResponse,
+    read_ollama,
+    read_response,
+    read_tokenized,
+)
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import (
     UNCONNECTABLE,
@@ -64,6 +69,8 @@ class HttpApi:
         try:
             if path.endswith("/api/generate"):
                 reply = read_ollama(raw, now=now)
+            elif call.api == "tokenize":
+                reply = read_tokenized(raw, now=now)
             else:
                 reply = read_response(raw, call.api, now=now)
         except ClientError as err:
@@ -102,6 +109,8 @@ class HttpApi:
         address = self._endpoint.address
         if call.api == "chat":
             return f"{address}/chat/completions", call.body
+        if call.api == "tokenize":  # it stands beside /v1
+            return f"{address.removesuffix('/v1')}/tokenize", call.body
         if self._endpoint.traits.completions_dialect == "ollama_generate":
             return f"{address.removesuffix('/v1')}/api/generate", _ollama_body(call.body)
         return f"{address}/completions", call.body

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Json, Token
 
 
 def mapping(value: object) -> Json:
@@ -29,6 +29,27 @@ def count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if value >= 0 else None
+
+
+def tokens(logprobs: object) -> tuple[Token, ...]:
+    """Read the tokens of a text in either shape: a list of them, or lists side by side."""
+    told = mapping(logprobs)
+    content, names, numbers = (told.get(key) for key in ("content", "tokens", "token_logprobs"))
+    if isinstance(content, list):
+        entries = [mapping(each) for each in content]
+        pairs = [(each.get("id", each.get("token")), each.get("logprob")) for each in entries]
+    elif isinstance(names, list) and isinstance(numbers, list) and len(names) == len(numbers):
+        pairs = list(zip(names, numbers, strict=True))
+    else:
+        return ()
+    known = [(name, _logprob(number)) for name, number in pairs if isinstance(name, int | str)]
+    return tuple(known) if len(known) == len(pairs) else ()
+
+
+def _logprob(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) else None
 
 
 def status(code: object) -> int | None:

@@ -104,6 +104,23 @@ def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
     return _read(data, raw, "completions", now)
 
 
+def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
+    """Return the reply of llama.cpp's /tokenize: no text, and tokens that nobody pays for."""
+    data = _json_object(raw)
+    trouble = _find_trouble(data, raw, now)
+    if trouble:
+        raise _error(trouble, data, "tokenize")
+    numbers = (data or {}).get("tokens")
+    if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
+        raise RejectedError("the server does not say which tokens a text has", status=raw.status)
+    return Reply(
+        text="",
+        usage=Usage(0, 0),
+        cost_usd=Decimal(0),
+        tokens=tuple((number, None) for number in numbers),
+    )
+
+
 def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble and trouble.is_policy:
@@ -166,6 +183,7 @@ def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | No
         cost_usd=_cost(data),
         choices=_count_choices(data),
         has_logprobs=_holds_something(choice.get("logprobs")),
+        tokens=loose.tokens(choice.get("logprobs")),
     )
 
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.doctor import server_checks, text_checks, token_checks
+from uncensoring_chinese_models.doctor import (
+    likelihood_checks,
+    server_checks,
+    text_checks,
+    token_checks,
+)
 from uncensoring_chinese_models.doctor.subject import Check
 
 if TYPE_CHECKING:
@@ -168,6 +173,17 @@ CHECKS = (
             "yes": "given, though the audit does without",
             "no": "not given; harmless, the audit does without",
             "unknown": "no text came that could show it; the audit does without",
+        },
+    ),
+    Check(
+        name="likelihood",
+        applies=lambda subject: bool(likelihood_checks.methods(subject)),
+        plan=likelihood_checks.plan_likelihood,
+        then=likelihood_checks.then_likelihood,
+        judge=likelihood_checks.judge_likelihood,
+        meanings={
+            "no": "not told for words that we choose: ucm probe must do without likelihood",
+            "unknown": "no answer came that could show whether ucm probe can use likelihood",
         },
     ),
 )

@@ -1,0 +1,82 @@
+"""Whether a server tells how probable words are that we choose, and by which method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doctor.subject import Judgement
+from uncensoring_chinese_models.domain import Call, CallKey
+from uncensoring_chinese_models.likelihood import echoed_tokens, grammar_of
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.doctor.subject import Seen, Subject
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.likelihood import Method
+
+SENTENCE = "The capital of France is Paris"
+_BY_PRESET: dict[str, tuple[Method, ...]] = {
+    "vllm": ("echo",),
+    "sglang": ("echo",),
+    "llama_cpp": ("forced",),
+    "organism": ("forced",),
+    "openai_compatible": ("echo", "forced"),
+}
+"""The methods that a kind of server may have; other kinds have none that is known."""
+_HELD_TO = 2
+"""Tokens at the end of the sentence that the server is held to."""
+
+
+def methods(subject: Subject) -> tuple[Method, ...]:
+    """Return the methods that can be tried on a subject: the user turn alone is scored."""
+    return _BY_PRESET.get(subject.endpoint.preset_name, ()) if subject.arm == "user_persona" else ()
+
+
+def plan_likelihood(subject: Subject) -> list[Call]:
+    """Return a sentence to be echoed with its probabilities, or to be cut into tokens."""
+    prompt = subject.sampler.user_turn(SENTENCE)
+    calls: dict[Method, Call] = {
+        "echo": subject.sampler.scoring_call(_key("echo"), prompt, max_tokens=1, echo=True),
+        "forced": Call(
+            _key("tokens"),
+            "tokenize",
+            {"content": prompt, "add_special": True, "parse_special": True},
+        ),
+    }
+    return [calls[method] for method in methods(subject)]
+
+
+def then_likelihood(seen: Seen) -> list[Call]:
+    """Return a request that holds the server to the sentence's last tokens, if it told them."""
+    tokens = _tokens(seen)
+    if len(tokens) <= _HELD_TO:
+        return []
+    start, rest = tokens[:-_HELD_TO], tokens[-_HELD_TO:]
+    fields: Json = {"max_tokens": _HELD_TO, "grammar": grammar_of(rest)}
+    return [seen.subject.sampler.scoring_call(_key("forced"), start, **fields)]
+
+
+def judge_likelihood(seen: Seen) -> Judgement:
+    """Say which method works, if one does."""
+    echo, forced = seen.reply("echo"), seen.reply("forced")
+    by_echo = echo is not None and all(p is not None for _, p in echoed_tokens(echo)[1:])
+    by_echo = by_echo and echo is not None and bool(echoed_tokens(echo))
+    held = [] if forced is None else [number for number, _ in forced.tokens]
+    by_force = bool(held) and held == _tokens(seen)[-_HELD_TO:]
+    numbers: Json = {"echo": by_echo, "forced": by_force}
+    if by_echo or by_force:
+        method = "echo" if by_echo else "forced"
+        meaning = f"told by {method}: ucm probe can score facts against decoys without sampling"
+        return Judgement("yes", numbers, meaning)
+    tried = [name for name in ("echo", "tokens", "forced") if name in seen.results]
+    has_answer = any(seen.reply(name) or seen.is_rejected(name) for name in tried)
+    return Judgement("no" if has_answer else "unknown", numbers)
+
+
+def _tokens(seen: Seen) -> list[int]:
+    reply = seen.reply("tokens")
+    found = () if reply is None else reply.tokens
+    return [number for number, _ in found if isinstance(number, int)]
+
+
+def _key(name: str) -> CallKey:
+    return CallKey(0, "target", "doctor", arm=name)
