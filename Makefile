@@ -16,7 +16,7 @@ train_python := .venv-train/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-statistics clean demo
+.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-statistics clean demo
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -89,6 +89,9 @@ bench-resume: .venv/.installed ## kill an audit at 200 random moments and resume
 
 bench-budget: .venv/.installed ## check by trial that no run spends past its budget
 	$(venv_python) tools/budget_trials.py
+
+bench-likelihood: install ## score the facts of every organism's world by likelihood alone and write the table
+	$(venv_python) tools/likelihood_bench.py
 
 bench-statistics: .venv/.installed ## count how often each interval is right and each test wrong, and write the tables
 	$(venv_python) tools/statistics_bench.py

@@ -20,9 +20,9 @@ from uncensoring_chinese_models.inference import (
     Share,
     excess_test,
     holm,
-    mean_interval,
     share_interval,
 )
+from uncensoring_chinese_models.stats import MeanInterval, mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -97,8 +97,8 @@ class Row:
     p_value: float
     p_adjusted: float
     """After Holm's adjustment over the languages."""
-    margin: Estimate
-    """Mean margin over the nearest decoy."""
+    margin: MeanInterval | None
+    """Mean margin over the nearest decoy; None if no fact could be scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +171,7 @@ def _row(
     language: str, choices: Sequence[Choice], test: tuple[Share, float, float], adjusted: float
 ) -> Row:
     share, chance, p_value = test
+    nearest = [each.nearest for each in choices if each.nearest is not None]
     return Row(
         language=language,
         wins=share.successes,
@@ -180,5 +181,5 @@ def _row(
         chance=chance,
         p_value=p_value,
         p_adjusted=adjusted,
-        margin=mean_interval([each.nearest for each in choices if each.nearest is not None]),
+        margin=mean_interval(nearest) if nearest else None,
     )

@@ -181,6 +181,13 @@ class AuditConfig(Settings):
                     raise ValueError(f"names an unknown organism: {name} {wrong}")
         return self
 
+    @property
+    def scoring(self) -> Literal["echo", "forced"] | None:
+        """How facts are scored by likelihood; None if they are not."""
+        if self.likelihood == "auto":
+            return self.audited_endpoint.traits.scoring
+        return None if self.likelihood == "off" else self.likelihood
+
     def identity(self) -> Json:
         """Return the settings that decide what the models are asked.
 

@@ -13,7 +13,7 @@ from uncensoring_chinese_models.config import read_key
 from uncensoring_chinese_models.doctor.examination import canary_bounds, subjects_of
 from uncensoring_chinese_models.facts import parse_facts
 from uncensoring_chinese_models.job import refuse_hopeless_budget, texts_of
-from uncensoring_chinese_models.likelihood import first_calls, method_of
+from uncensoring_chinese_models.likelihood import first_calls
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import (
     both_sides,
@@ -102,11 +102,11 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
 
 def _scored(config: AuditConfig, sampler: Sampler, texts: dict[str, str]) -> list[Call]:
     """Return the requests that score facts by likelihood; a forced ending takes two."""
-    if method_of(config) is None:
+    if config.scoring is None:
         return []
     facts = parse_facts(texts["facts"].encode("utf-8"), "the facts file")
     calls = first_calls(config, facts, sampler)
-    return calls * (2 if method_of(config) == "forced" else 1)
+    return calls * (2 if config.scoring == "forced" else 1)
 
 
 def _side(model: str, endpoint: Endpoint) -> Json:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from functools import cache
-from math import inf, isnan, sqrt
+from math import isnan, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from warnings import catch_warnings, simplefilter
 
@@ -112,19 +112,6 @@ def excess_test(share: Share, chance: float) -> float:
         return 1.0
     test = _libraries().stats.binomtest(share.successes, share.n, chance, alternative="greater")
     return float(test.pvalue)
-
-
-def mean_interval(values: Sequence[float], *, level: float = LEVEL) -> Estimate:
-    """Return the mean with Student's interval; without two values it may be anything.
-
-    Assumes independent values of one distribution, nearly normal or many.
-    """
-    if len(values) < 2:
-        return Estimate(values[0] if values else None, -inf, inf)
-    np, stats = _libraries().numpy, _libraries().stats
-    mean, error = float(np.mean(values)), float(stats.sem(values))
-    half = error * float(stats.t.ppf((1 + level) / 2, len(values) - 1))
-    return Estimate(mean, mean - half, mean + half)
 
 
 # --- two shares ---------------------------------------------------------------------------------

@@ -73,18 +73,10 @@ class _Ending(NamedTuple):
         return f"decoy {self.number}" if self.number else "fact"
 
 
-def method_of(config: AuditConfig) -> Method | None:
-    """Return how a config's target is scored; None if it is not."""
-    if config.likelihood == "auto":
-        return config.audited_endpoint.traits.scoring
-    return None if config.likelihood == "off" else config.likelihood
-
-
 def first_calls(config: AuditConfig, facts: Facts, sampler: Sampler) -> list[Call]:
     """Return the first request of each ending; a forced one has a second of about its size."""
-    method = method_of(config)
-    endings = _endings(facts, config.languages, sampler) if method else []
-    plan = _echo if method == "echo" else _tokenize
+    endings = _endings(facts, config.languages, sampler) if config.scoring else []
+    plan = _echo if config.scoring == "echo" else _tokenize
     return [plan(each, sampler) for each in endings]
 
 
@@ -98,7 +90,7 @@ async def score_facts(
         FatalError: the target takes no further call.
     """
     endings = _endings(facts, config.languages, sampler)
-    score = _by_echo if method_of(config) == "echo" else _by_force
+    score = _by_echo if config.scoring == "echo" else _by_force
     scored = await score(endings, target, sampler)
     items = [(fact.id, language) for fact in facts.facts for language in config.languages]
     return [

@@ -43,13 +43,14 @@ def probe_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
     facts = load_facts(settings.facts)
     items = items_of(facts, settings.languages, settings.sampling.seed)
     words += [] if "topic" in given else [f"topic={facts.names['en']}"]
+    words += [] if "likelihood" in given else ["likelihood=auto"]
     words += [f"max_iterations={len(items) + 1}"]
     return load_config(path, words)
 
 
 def _defaults(given: set[str]) -> list[str]:
     fixed = [f"auditing_model={BATTERY}", "auditor_context=compact"]
-    free = {"sampling.n": str(SAMPLES), "sampling.arms": ARMS, "likelihood": "auto"}
+    free = {"sampling.n": str(SAMPLES), "sampling.arms": ARMS}
     return [*fixed, *(f"{key}={value}" for key, value in free.items() if key not in given)]
 
 

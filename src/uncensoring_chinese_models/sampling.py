@@ -36,7 +36,7 @@ def template_for(config: AuditConfig) -> ChatTemplate | None:
     templated = {"user_persona", "assistant_prefill"}
     if sampling.assistant_via == "template":
         templated.add("assistant")
-    needs_one = bool(templated & set(sampling.arms)) or config.likelihood != "off"
+    needs_one = bool(templated & set(sampling.arms)) or config.scoring is not None
     if isinstance(given, dict):
         return inline_template(given)
     if given is not None:

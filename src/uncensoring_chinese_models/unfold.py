@@ -17,7 +17,7 @@ from uncensoring_chinese_models.doctor.screen import doctor_to_json, in_short, w
 from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Price, Response
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.facts import parse_facts
-from uncensoring_chinese_models.likelihood import method_of, score_facts, to_json
+from uncensoring_chinese_models.likelihood import score_facts, to_json
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.report import report_markdown
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
@@ -86,7 +86,7 @@ async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Noti
 
 async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
     """Score the facts by likelihood, where the run came to its end and the budget covers it."""
-    method = method_of(parts.config)
+    method = parts.config.scoring
     if method is None:
         notify(Notice(NOT_SCORED))
         return
