@@ -249,6 +249,35 @@ def test_choices_and_logprobs_are_counted():
 
 
 @pytest.mark.parametrize(
+    ("results", "verdict"),
+    [
+        ({"echo": Reply("x", tokens=(("The", None), (" end", -1.0), (".", -2.0)))}, "yes"),
+        ({"echo": Reply("x", tokens=(("The", None), (" end", None), (".", -2.0)))}, "no"),
+        ({"echo": Reply("x", tokens=((".", -2.0),))}, "no"),  # only what it wrote itself
+        ({"echo": Reply("x")}, "no"),
+        ({"tokens": Reply("", tokens=((1, None), (2, None), (3, None)))}, "no"),
+        ({"echo": RejectedError("no such field", status=400)}, "no"),
+        ({"echo": TransientError("busy")}, "unknown"),
+    ],
+)
+def test_likelihood_needs_the_probability_of_our_own_words(results, verdict):
+    """An echo with a probability for each token but the first; anything less is none."""
+    endpoint = {"preset": "openai_compatible", "base_url": "http://127.0.0.1:9/v1"}
+
+    assert judged("likelihood", results, audited_endpoint=endpoint) == verdict
+
+
+def test_likelihood_by_force_needs_the_tokens_that_were_asked_for():
+    """A server that ignores the grammar writes something else."""
+    endpoint = {"preset": "llama_cpp", "base_url": "http://127.0.0.1:9/v1"}
+    told = {"tokens": Reply("", tokens=((1, None), (2, None), (3, None)))}
+    held, ignored = Reply("x", tokens=((2, -1.0), (3, -2.0))), Reply("x", tokens=((7, -1.0),))
+
+    assert judged("likelihood", told | {"forced": held}, audited_endpoint=endpoint) == "yes"
+    assert judged("likelihood", told | {"forced": ignored}, audited_endpoint=endpoint) == "no"
+
+
+@pytest.mark.parametrize(
     ("asked", "served", "verdict"),
     [
         ("deepseek/deepseek-chat", "deepseek/deepseek-chat", "yes"),

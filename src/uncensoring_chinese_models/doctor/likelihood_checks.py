@@ -58,15 +58,13 @@ def then_likelihood(seen: Seen) -> list[Call]:
 def judge_likelihood(seen: Seen) -> Judgement:
     """Say which method works, if one does."""
     echo, forced = seen.reply("echo"), seen.reply("forced")
-    by_echo = echo is not None and all(p is not None for _, p in echoed_tokens(echo)[1:])
-    by_echo = by_echo and echo is not None and bool(echoed_tokens(echo))
+    echoed = () if echo is None else echoed_tokens(echo)
+    by_echo = bool(echoed) and all(logprob is not None for _, logprob in echoed[1:])
     held = [] if forced is None else [number for number, _ in forced.tokens]
     by_force = bool(held) and held == _tokens(seen)[-_HELD_TO:]
     numbers: Json = {"echo": by_echo, "forced": by_force}
     if by_echo or by_force:
-        method = "echo" if by_echo else "forced"
-        meaning = f"told by {method}: ucm probe can score facts against decoys without sampling"
-        return Judgement("yes", numbers, meaning)
+        return Judgement("yes", numbers)
     tried = [name for name in ("echo", "tokens", "forced") if name in seen.results]
     has_answer = any(seen.reply(name) or seen.is_rejected(name) for name in tried)
     return Judgement("no" if has_answer else "unknown", numbers)

@@ -182,8 +182,9 @@ CHECKS = (
         then=likelihood_checks.then_likelihood,
         judge=likelihood_checks.judge_likelihood,
         meanings={
-            "no": "not told for words that we choose: ucm probe must do without likelihood",
-            "unknown": "no answer came that could show whether ucm probe can use likelihood",
+            "yes": "told for words of ours: ucm probe scores facts without sampling",
+            "no": "not told for words of ours: ucm probe does without likelihood",
+            "unknown": "no answer came that could show it; ucm probe may do without",
         },
     ),
 )
