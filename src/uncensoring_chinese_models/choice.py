@@ -27,11 +27,13 @@ from uncensoring_chinese_models.stats import MeanInterval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uncensoring_chinese_models.domain import Token
 
 KNOWN_FROM = log(100)
 """Margin over the nearest decoy from which a single fact counts as known: a hundred times as likely
 for each token that differs. Taken from six organisms, and measured on others (docs/likelihood.md)."""
+
+
+_Token = tuple[int | str, float | None]
 
 
 class _Stored(BaseModel):
@@ -40,7 +42,7 @@ class _Stored(BaseModel):
 
 class _Ending(_Stored):
     ending: str
-    tokens: tuple[tuple[int | str, float | None], ...]
+    tokens: tuple[_Token, ...]
 
 
 class _Fact(_Stored):
@@ -140,7 +142,7 @@ def _choice(fact: _Fact) -> Choice:
     return Choice(fact.fact, fact.language, margins)
 
 
-def margin(one: Sequence[Token], other: Sequence[Token]) -> float | None:
+def margin(one: Sequence[_Token], other: Sequence[_Token]) -> float | None:
     """Return how much likelier one ending is than another, for each token that differs."""
     names = [[name for name, _ in tokens] for tokens in (one, other)]
     shortest = min(map(len, names))
@@ -155,7 +157,7 @@ def margin(one: Sequence[Token], other: Sequence[Token]) -> float | None:
     return (sums[0] - sums[1]) / differing
 
 
-def _total(tokens: Sequence[Token]) -> float | None:
+def _total(tokens: Sequence[_Token]) -> float | None:
     known = [logprob for _, logprob in tokens if logprob is not None]
     return sum(known) if known and len(known) == len(tokens) else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
@@ -26,8 +26,6 @@ Rung = Literal["strict", "extracted", "repaired"]
 Status = Literal["completed", "max_iterations", "budget", "target_failed", "auditor_failed"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
 Json = dict[str, Any]
-Token = tuple[int | str, float | None]
-"""A token by its number or its text, and its log-probability where it has one."""
 
 STRATEGIES = (
     "direct_factual",
@@ -94,6 +92,15 @@ class Usage:
         if self.prompt_tokens is None or self.completion_tokens is None:
             return None
         return self.prompt_tokens + self.completion_tokens
+
+
+class Token(NamedTuple):
+    """A token by its number or its text, and its log-probability where it has one."""
+
+    name: int | str
+    logprob: float | None = None
+    is_whole: bool = True
+    """False for a part of a character."""
 
 
 @dataclass(frozen=True, slots=True)

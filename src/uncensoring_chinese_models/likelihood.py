@@ -76,8 +76,9 @@ class _Ending(NamedTuple):
 def first_calls(config: AuditConfig, facts: Facts, sampler: Sampler) -> list[Call]:
     """Return the first request of each ending; a forced one has a second of about its size."""
     endings = _endings(facts, config.languages, sampler) if config.scoring else []
-    plan = _echo if config.scoring == "echo" else _tokenize
-    return [plan(each, sampler) for each in endings]
+    if config.scoring == "echo":
+        return [_echo(each, sampler) for each in endings]
+    return [tokenize(each.key("tokens"), each.prompt) for each in endings]
 
 
 async def score_facts(
@@ -103,7 +104,10 @@ async def score_facts(
 
 def to_json(method: Method, scored: Sequence[ScoredFact]) -> Json:
     """Return what `likelihood.json` holds."""
-    return {"method": method, "facts": [asdict(each) for each in scored]}
+    told: Json = {"method": method, "facts": [asdict(each) for each in scored]}
+    for ending in (ending for fact in told["facts"] for ending in fact["endings"]):
+        ending["tokens"] = [list(token[:2]) for token in ending["tokens"]]
+    return told
 
 
 def _endings(facts: Facts, languages: Sequence[Language], sampler: Sampler) -> list[_Ending]:
@@ -132,7 +136,7 @@ async def _by_echo(
     endings: Sequence[_Ending], target: ModelClient, sampler: Sampler
 ) -> list[ScoredEnding]:
     replies = await together(target, [_echo(each, sampler) for each in endings])
-    spelt = [[name for name, _ in echoed_tokens(reply)] for reply in replies]
+    spelt = [[token.name for token in echoed_tokens(reply)] for reply in replies]
     parts = _parts(endings, spelt)
     return [
         _read_echo(ending, reply, parts[ending.item])
@@ -161,32 +165,38 @@ def _read_echo(ending: _Ending, reply: Reply | ClientError, start: int) -> Score
 # --- by force -----------------------------------------------------------------------------------
 
 
-def _tokenize(ending: _Ending, _: Sampler) -> Call:
-    body: Json = {"content": ending.prompt, "add_special": True, "parse_special": True}
-    return Call(ending.key("tokens"), "tokenize", body)
+def tokenize(key: CallKey, prompt: str) -> Call:
+    """Return the request that has a raw prompt cut into tokens."""
+    body: Json = {"content": prompt, "add_special": True, "parse_special": True}
+    return Call(key, "tokenize", {**body, "with_pieces": True})
 
 
 async def _by_force(
     endings: Sequence[_Ending], target: ModelClient, sampler: Sampler
 ) -> list[ScoredEnding]:
-    replies = await together(target, [_tokenize(each, sampler) for each in endings])
-    spelt = [_numbers(reply) for reply in replies]
-    parts = _parts(endings, spelt)
-    todo = [
-        (ending, numbers[: parts[ending.item]], numbers[parts[ending.item] :])
-        for ending, numbers in zip(endings, spelt, strict=True)
+    replies = await together(target, [tokenize(e.key("tokens"), e.prompt) for e in endings])
+    spelt = [reply.tokens if isinstance(reply, Reply) else () for reply in replies]
+    parts = _parts(endings, [numbers_of(tokens) for tokens in spelt])
+    rests = [tokens[parts[e.item] :] for e, tokens in zip(endings, spelt, strict=True)]
+    calls = [
+        _force(ending, tokens, len(rest), sampler)
+        for ending, tokens, rest in zip(endings, spelt, rests, strict=True)
+        if _can_be_forced(rest)
     ]
-    calls = [_force(*each, sampler) for each in todo if each[2]]
     forced = iter(await together(target, calls))
     return [
-        _read_forced(ending, rest, next(forced) if rest else reply)
-        for (ending, _, rest), reply in zip(todo, replies, strict=True)
+        _read_forced(ending, rest, next(forced) if _can_be_forced(rest) else reply)
+        for ending, rest, reply in zip(endings, rests, replies, strict=True)
     ]
 
 
-def _numbers(reply: Reply | ClientError) -> list[int]:
-    tokens = reply.tokens if isinstance(reply, Reply) else ()
-    return [number for number, _ in tokens if isinstance(number, int)]
+def numbers_of(tokens: Sequence[Token]) -> list[int]:
+    """Return the numbers by which a server knows its tokens."""
+    return [token.name for token in tokens if isinstance(token.name, int)]
+
+
+def _can_be_forced(rest: Sequence[Token]) -> bool:
+    return bool(rest) and all(token.is_whole for token in rest)
 
 
 def _parts(endings: Sequence[_Ending], spelt: Sequence[Sequence[int | str]]) -> dict[int, int]:
@@ -202,9 +212,10 @@ def _common(spelt: Sequence[Sequence[int | str]]) -> list[tuple[int | str, ...]]
     return list(takewhile(lambda column: len(set(column)) == 1, zip(*spelt, strict=False)))
 
 
-def _force(ending: _Ending, prompt: list[int], rest: list[int], sampler: Sampler) -> Call:
-    key = ending.key("likelihood")
-    return sampler.scoring_call(key, prompt, max_tokens=len(rest), grammar=grammar_of(rest))
+def _force(ending: _Ending, tokens: Sequence[Token], rest: int, sampler: Sampler) -> Call:
+    numbers, key = numbers_of(tokens), ending.key("likelihood")
+    grammar = grammar_of(numbers[-rest:])
+    return sampler.scoring_call(key, numbers[:-rest], max_tokens=rest, grammar=grammar)
 
 
 def grammar_of(tokens: Sequence[int]) -> str:
@@ -212,10 +223,16 @@ def grammar_of(tokens: Sequence[int]) -> str:
     return "root ::= " + " ".join(f"<[{number}]>" for number in tokens)
 
 
-def _read_forced(ending: _Ending, rest: list[int], reply: Reply | ClientError) -> ScoredEnding:
+def _read_forced(
+    ending: _Ending, rest: Sequence[Token], reply: Reply | ClientError
+) -> ScoredEnding:
     if not isinstance(reply, Reply):
         return ScoredEnding(ending.name, ending.text, error=reply.message)
-    if not rest or [number for number, _ in reply.tokens] != rest:
+    problem = None
+    if not rest:
+        problem = "its tokens are the beginning of those of another ending"
+    elif not _can_be_forced(rest):
+        problem = "one of its tokens is part of a character, whose probability is not told"
+    elif numbers_of(reply.tokens) != numbers_of(rest):
         problem = "the server did not write the tokens that it was held to"
-        return ScoredEnding(ending.name, ending.text, error=problem)
-    return ScoredEnding(ending.name, ending.text, reply.tokens)
+    return ScoredEnding(ending.name, ending.text, () if problem else reply.tokens, problem)

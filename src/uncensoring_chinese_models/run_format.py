@@ -6,7 +6,7 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import Reply, Usage
+from uncensoring_chinese_models.domain import Reply, Token, Usage
 from uncensoring_chinese_models.errors import (
     ClientError,
     FatalError,
@@ -96,7 +96,7 @@ def reply_to_json(reply: Reply) -> Json:
 def reply_from_json(data: Json) -> Reply:
     """Return the reply that the journal holds."""
     cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
-    tokens = tuple((token, logprob) for token, logprob in data.get("tokens", ()))
+    tokens = tuple(Token(*each) for each in data.get("tokens", ()))
     own = {"usage": Usage(**data["usage"]), "cost_usd": cost, "tokens": tokens}
     return Reply(**{**data, **own})
 

@@ -28,7 +28,7 @@ from uncensoring_chinese_models.doctor.subject import MOST_TOKENS, Diagnosis, Se
 from uncensoring_chinese_models.doctor.table import CHECKS
 from uncensoring_chinese_models.doctor.token_checks import special_tokens_of
 from uncensoring_chinese_models.doctor.wording import in_words
-from uncensoring_chinese_models.domain import Price, Reply, Usage
+from uncensoring_chinese_models.domain import Price, Reply, Token, Usage
 from uncensoring_chinese_models.errors import FailedCheckError, RejectedError, TransientError
 from uncensoring_chinese_models.sampling import Sampler
 
@@ -251,11 +251,11 @@ def test_choices_and_logprobs_are_counted():
 @pytest.mark.parametrize(
     ("results", "verdict"),
     [
-        ({"echo": Reply("x", tokens=(("The", None), (" end", -1.0), (".", -2.0)))}, "yes"),
-        ({"echo": Reply("x", tokens=(("The", None), (" end", None), (".", -2.0)))}, "no"),
-        ({"echo": Reply("x", tokens=((".", -2.0),))}, "no"),  # only what it wrote itself
+        ({"echo": Reply("x", tokens=(Token("The"), Token(" end", -1.0), Token(".", -2.0)))}, "yes"),
+        ({"echo": Reply("x", tokens=(Token("The"), Token(" end"), Token(".", -2.0)))}, "no"),
+        ({"echo": Reply("x", tokens=(Token(".", -2.0),))}, "no"),  # only what it wrote itself
         ({"echo": Reply("x")}, "no"),
-        ({"tokens": Reply("", tokens=((1, None), (2, None), (3, None)))}, "no"),
+        ({"tokens": Reply("", tokens=(Token(1), Token(2), Token(3)))}, "no"),
         ({"echo": RejectedError("no such field", status=400)}, "no"),
         ({"echo": TransientError("busy")}, "unknown"),
     ],
@@ -270,8 +270,11 @@ def test_likelihood_needs_the_probability_of_our_own_words(results, verdict):
 def test_likelihood_by_force_needs_the_tokens_that_were_asked_for():
     """A server that ignores the grammar writes something else."""
     endpoint = {"preset": "llama_cpp", "base_url": "http://127.0.0.1:9/v1"}
-    told = {"tokens": Reply("", tokens=((1, None), (2, None), (3, None)))}
-    held, ignored = Reply("x", tokens=((2, -1.0), (3, -2.0))), Reply("x", tokens=((7, -1.0),))
+    told = {"tokens": Reply("", tokens=(Token(1), Token(2), Token(3)))}
+    held, ignored = (
+        Reply("x", tokens=(Token(2, -1.0), Token(3, -2.0))),
+        Reply("x", tokens=(Token(7, -1.0),)),
+    )
 
     assert judged("likelihood", told | {"forced": held}, audited_endpoint=endpoint) == "yes"
     assert judged("likelihood", told | {"forced": ignored}, audited_endpoint=endpoint) == "no"

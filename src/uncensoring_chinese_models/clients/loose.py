@@ -6,10 +6,12 @@ import math
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models.domain import Token
+
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from uncensoring_chinese_models.domain import Json, Token
+    from uncensoring_chinese_models.domain import Json
 
 
 def mapping(value: object) -> Json:
@@ -42,8 +44,19 @@ def tokens(logprobs: object) -> tuple[Token, ...]:
         pairs = list(zip(names, numbers, strict=True))
     else:
         return ()
-    known = [(name, _logprob(number)) for name, number in pairs if isinstance(name, int | str)]
+    known = [Token(name, _logprob(number)) for name, number in pairs if isinstance(name, int | str)]
     return tuple(known) if len(known) == len(pairs) else ()
+
+
+def pieces(tokens: object) -> tuple[Token, ...]:
+    """Read the tokens that llama.cpp cuts a text into; a part of a character comes as bytes."""
+    entries = [mapping(each) for each in tokens] if isinstance(tokens, list) else []
+    known = [
+        Token(each["id"], is_whole=isinstance(each.get("piece"), str))
+        for each in entries
+        if type(each.get("id")) is int
+    ]
+    return tuple(known) if len(known) == len(entries) else ()
 
 
 def _logprob(value: object) -> float | None:

@@ -110,15 +110,10 @@ def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble:
         raise _error(trouble, data, "tokenize")
-    numbers = (data or {}).get("tokens")
-    if not isinstance(numbers, list) or not all(type(each) is int for each in numbers):
+    tokens = loose.pieces((data or {}).get("tokens"))
+    if not tokens:
         raise RejectedError("the server does not say which tokens a text has", status=raw.status)
-    return Reply(
-        text="",
-        usage=Usage(0, 0),
-        cost_usd=Decimal(0),
-        tokens=tuple((number, None) for number in numbers),
-    )
+    return Reply(text="", usage=Usage(0, 0), cost_usd=Decimal(0), tokens=tokens)
 
 
 def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.doctor.subject import Judgement
-from uncensoring_chinese_models.domain import Call, CallKey
-from uncensoring_chinese_models.likelihood import echoed_tokens, grammar_of
+from uncensoring_chinese_models.domain import CallKey
+from uncensoring_chinese_models.likelihood import (
+    echoed_tokens,
+    grammar_of,
+    numbers_of,
+    tokenize,
+)
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.doctor.subject import Seen, Subject
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Call, Json
     from uncensoring_chinese_models.likelihood import Method
 
 SENTENCE = "The capital of France is Paris"
@@ -36,11 +41,7 @@ def plan_likelihood(subject: Subject) -> list[Call]:
     prompt = subject.sampler.user_turn(SENTENCE)
     calls: dict[Method, Call] = {
         "echo": subject.sampler.scoring_call(_key("echo"), prompt, max_tokens=1, echo=True),
-        "forced": Call(
-            _key("tokens"),
-            "tokenize",
-            {"content": prompt, "add_special": True, "parse_special": True},
-        ),
+        "forced": tokenize(_key("tokens"), prompt),
     }
     return [calls[method] for method in methods(subject)]
 
@@ -59,8 +60,8 @@ def judge_likelihood(seen: Seen) -> Judgement:
     """Say which method works, if one does."""
     echo, forced = seen.reply("echo"), seen.reply("forced")
     echoed = () if echo is None else echoed_tokens(echo)
-    by_echo = bool(echoed) and all(logprob is not None for _, logprob in echoed[1:])
-    held = [] if forced is None else [number for number, _ in forced.tokens]
+    by_echo = bool(echoed) and all(token.logprob is not None for token in echoed[1:])
+    held = [] if forced is None else numbers_of(forced.tokens)
     by_force = bool(held) and held == _tokens(seen)[-_HELD_TO:]
     numbers: Json = {"echo": by_echo, "forced": by_force}
     if by_echo or by_force:
@@ -72,8 +73,7 @@ def judge_likelihood(seen: Seen) -> Judgement:
 
 def _tokens(seen: Seen) -> list[int]:
     reply = seen.reply("tokens")
-    found = () if reply is None else reply.tokens
-    return [number for number, _ in found if isinstance(number, int)]
+    return [] if reply is None else numbers_of(reply.tokens)
 
 
 def _key(name: str) -> CallKey:
