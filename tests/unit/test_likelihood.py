@@ -9,7 +9,7 @@ import pytest
 
 from tests.facts_example import example_file
 from uncensoring_chinese_models.config import BATTERY, AuditConfig
-from uncensoring_chinese_models.domain import Reply, Token
+from uncensoring_chinese_models.domain import Call, Reply, Token
 from uncensoring_chinese_models.errors import RejectedError
 from uncensoring_chinese_models.facts import Facts
 from uncensoring_chinese_models.likelihood import score_facts, to_json
@@ -21,7 +21,7 @@ class Llama:
 
     def __init__(self, broken: str = "", *, obeys: bool = True) -> None:
         self.broken, self.obeys = broken, obeys
-        self.calls = []
+        self.calls: list[Call] = []
 
     async def complete(self, call):
         """Cut a text into characters, or write what the grammar says."""
