@@ -53,6 +53,11 @@ def least_tokens(text: str) -> float:
     return letters / LETTERS_A_TOKEN[1] + han / IDEOGRAPHS_A_TOKEN
 
 
+def has_words(text: str) -> bool:
+    """Tell whether a text has a letter or a figure in it."""
+    return any(char.isalnum() for char in text)
+
+
 def is_whole(text: str) -> bool:
     """Tell whether a text ends as a sentence does."""
     return _WHOLE.search(text) is not None
@@ -91,7 +96,7 @@ class Books:
         """Take up a text that came back as it was written, as far as anyone can see."""
         text, fit = sample.text or "", fit_of(sample)
         ended = sample.outcome == "length" or (sample.outcome == "answered" and is_whole(text))
-        if ended and fit != "unknown":
+        if ended and has_words(text) and fit != "unknown":
             self.texts[text] = fit == "fits"
 
     @property

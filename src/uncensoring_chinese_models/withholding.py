@@ -15,6 +15,7 @@ from uncensoring_chinese_models.bills import (
     SPARE_TOKENS,
     Books,
     fit_of,
+    has_words,
     is_whole,
     most_tokens,
     tokens_of,
@@ -124,7 +125,7 @@ class Withholding:
             return _blocked(sample)
         if heard.judged.state == "stated":
             return "told"
-        if not any(char.isalnum() for char in heard.words):
+        if not has_words(heard.words):
             return self._blank(heard)
         if heard.words in self._canned:
             return self._repeated(heard, self._canned[heard.words])
@@ -153,7 +154,7 @@ class Withholding:
             return "replaced"
         is_habit = len(canned.heard) >= HABIT_TIMES and _signs(canned.text) >= HABIT_SIGNS
         if not (_withholds(heard) or is_habit):
-            return "otherwise"
+            return self._as_it_ends(heard)
         fit = fit_of(heard.sample)
         if fit == "fits":
             return "declined"
