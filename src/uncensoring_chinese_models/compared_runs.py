@@ -24,7 +24,7 @@ from uncensoring_chinese_models.pairing import (
     pair_sides,
 )
 from uncensoring_chinese_models.recorded import read_responses, read_summary
-from uncensoring_chinese_models.scorecard import read_run
+from uncensoring_chinese_models.scorecard import RunFiles, read_run
 from uncensoring_chinese_models.withholding import BY_HOST, Canned, Heard, Kind, Withholding
 
 if TYPE_CHECKING:
@@ -61,9 +61,13 @@ def compare_runs(
         MissingExtraError: the extra `analysis` is not installed.
     """
     dimension = _dimension(by, folders)
+    files = [read_run(folder) for folder in folders]
     facts = _shared_facts(folders, facts_name)
-    names = _names(folders)
-    heard = [each for folder in folders for each in _hear(folder, names[folder], facts)]
+    heard = [
+        each
+        for folder, name, found in zip(folders, _names(folders), files, strict=True)
+        for each in _hear(folder, name, found, facts)
+    ]
     withholding = Withholding(heard)
     paired = pair_sides(dimension, heard, withholding.kinds)
     _refuse_nothing_in_common(paired)
@@ -106,17 +110,16 @@ def _shared_facts(folders: Sequence[Path], name: str | None) -> Facts:
     return first
 
 
-def _names(folders: Sequence[Path]) -> dict[Path, str]:
-    """Return what each run is called: its folder's name, with its parent where two are alike."""
-    alike = Counter(folder.resolve().name for folder in folders)
-    return {
-        folder: folder.resolve().name if alike[folder.resolve().name] == 1 else str(folder)
-        for folder in folders
-    }
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Return what each run is called: its folder's name, or the path where two are alike."""
+    names = [folder.resolve().name for folder in folders]
+    return [
+        name if names.count(name) == 1 else str(folder)
+        for folder, name in zip(folders, names, strict=True)
+    ]
 
 
-def _hear(folder: Path, name: str, facts: Facts) -> Iterator[Heard]:
-    files = read_run(folder)
+def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[Heard]:
     config = read_summary(files.summary).config
     endpoint = config.audited_endpoint
     address = f"{endpoint.preset} {endpoint.base_url or ''}"

@@ -152,13 +152,13 @@ class Withholding:
         """Return who is behind a text that came back for different facts."""
         if canned.is_shared:
             return "replaced"
-        is_habit = len(canned.heard) >= HABIT_TIMES and _signs(canned.text) >= HABIT_SIGNS
-        if not (_withholds(heard) or is_habit):
-            return self._as_it_ends(heard)
         fit = fit_of(heard.sample)
-        if fit == "fits":
-            return "declined"
-        return "replaced" if fit != "unknown" and self._trusted(heard) else "unknown"
+        if fit in ("too many", "too few") and self._trusted(heard):
+            return "cut" if self._as_it_ends(heard) == "cut" else "replaced"
+        is_habit = len(canned.heard) >= HABIT_TIMES and _signs(canned.text) >= HABIT_SIGNS
+        if _withholds(heard) or is_habit:
+            return "declined" if fit == "fits" else "unknown"
+        return "otherwise"
 
     def _trusted(self, heard: Heard) -> bool:
         """Tell whether a bill that does not fit its text accuses the host."""

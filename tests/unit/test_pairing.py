@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 import pytest
 
 from tests.unit.test_bills import sample
-from uncensoring_chinese_models.cells import Judged
+from uncensoring_chinese_models.cells import CellState, Judged
 from uncensoring_chinese_models.pairing import pair_sides
-from uncensoring_chinese_models.withholding import KINDS, Heard
+from uncensoring_chinese_models.withholding import KINDS, Heard, Kind
 
 WORD = sample("x", 1)
-STATES = {"told": "stated", "declined": "refused", "filtered": "failed", "failed": "failed"}
+STATES: dict[Kind, CellState] = {
+    "told": "stated",
+    "declined": "refused",
+    "filtered": "failed",
+    "failed": "failed",
+}
 
 
-def plant(sides, *, by="run", facts=("unit", "leader", "burial"), arm="assistant"):
+def heard(kinds: Sequence[Kind], *, run="r", fact="unit", arm="assistant") -> list[Heard]:
+    """Return samples of one fact, in the states that go with their kinds."""
+    states = [STATES.get(kind, "absent") for kind in kinds]
+    cells = [Judged(fact, arm, "en", 1, place, state, "") for place, state in enumerate(states)]
+    return [Heard(run, "m/m", "h", cell, WORD) for cell in cells]
+
+
+def plant(sides, *, by="run", facts=("unit", "leader", "burial")):
     """Compare sides of which each fact has the samples given, by kind."""
-    heard, kinds = [], []
+    samples, kinds = [], []
     for side, counts in sides.items():
+        planted = [kind for kind, number in counts.items() for _ in range(number)]
         for fact in facts:
-            planted = [kind for kind, number in counts.items() for _ in range(number)]
-            for index, kind in enumerate(planted):
-                cell = Judged(fact, arm, "en", 1, index, STATES.get(kind, "absent"), "planted")
-                heard.append(Heard("r" if by == "arm" else side, "m/m", "h", cell, WORD))
-                if by == "arm":
-                    heard[-1] = Heard(
-                        "r",
-                        "m/m",
-                        "h",
-                        Judged(fact, side, "en", 1, index, cell.state, ""),
-                        heard[-1].sample,
-                    )
-                kinds.append(kind)
-    return pair_sides(by, heard, kinds)
+            samples += heard(planted, fact=fact, **{by: side})
+            kinds += planted
+    return pair_sides(by, samples, kinds)
 
 
 @pytest.mark.parametrize(
@@ -116,16 +120,11 @@ def test_blocked_sample_counts_as_one_that_does_not_tell():
 
 def test_unit_of_one_side_is_listed_and_left_out():
     """It is in no test, in no count of a side, and named."""
-    two = {"run": "a", "facts": ("unit", "leader")}
-    heard, kinds = [], []
-    for run, facts in (("a", two["facts"]), ("b", ("unit", "press"))):
-        for fact in facts:
-            for index in range(8):
-                cell = Judged(fact, "assistant", "en", 1, index, "stated", "")
-                heard.append(Heard(run, "m/m", "h", cell, WORD))
-                kinds.append("told")
+    told: list[Kind] = ["told"] * 8
+    asked = [("a", "unit"), ("a", "leader"), ("b", "unit"), ("b", "press")]
+    samples = [each for run, fact in asked for each in heard(told, run=run, fact=fact)]
 
-    paired = pair_sides("run", heard, kinds)
+    paired = pair_sides("run", samples, told * 4)
     (pair,) = paired.pairs
 
     assert [cell.unit.fact for cell in pair.cells] == ["unit"]
@@ -146,10 +145,9 @@ def test_three_sides_are_one_family():
 
 def test_sides_without_anything_in_common_have_no_cells():
     """Nothing is tested, and nothing breaks."""
-    cells = [Judged(fact, "assistant", "en", 1, 0, "stated", "") for fact in ("unit", "leader")]
-    heard = [Heard(run, "m", "h", cell, WORD) for run, cell in zip("ab", cells, strict=True)]
+    samples = [*heard(["told"], run="a", fact="unit"), *heard(["told"], run="b", fact="leader")]
 
-    (pair,) = pair_sides("run", heard, ["told", "told"]).pairs
+    (pair,) = pair_sides("run", samples, ["told", "told"]).pairs
 
     assert (pair.cells, pair.verdict, pair.knowledge.n) == ((), "same", 0)
 
@@ -176,15 +174,12 @@ def test_identical_sides_are_rarely_said_to_differ(chances, little_garbage):
     kinds, weights = list(chances), list(chances.values())
     wrong = 0
     for _ in range(200):
-        heard, drawn = [], []
-        for run in "ab":
-            for fact in ("unit", "leader", "burial", "press"):
-                for index, place in enumerate(rng.choice(len(kinds), size=8, p=weights)):
-                    kind = kinds[place]
-                    cell = Judged(fact, "assistant", "en", 1, index, STATES.get(kind, "absent"), "")
-                    heard.append(Heard(run, "m/m", "h", cell, WORD))
-                    drawn.append(kind)
-        (pair,) = pair_sides("run", heard, drawn).pairs
+        samples, drawn = [], []
+        for run, fact in product("ab", ("unit", "leader", "burial", "press")):
+            planted = [kinds[place] for place in rng.choice(len(kinds), size=8, p=weights)]
+            samples += heard(planted, run=run, fact=fact)
+            drawn += planted
+        (pair,) = pair_sides("run", samples, drawn).pairs
         wrong += pair.verdict != "same"
 
     assert wrong / 200 <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.test_bills import sample
-from uncensoring_chinese_models.cells import Judged
+from uncensoring_chinese_models.cells import CellState, Judged
 from uncensoring_chinese_models.withholding import Heard, Withholding
 
 CANNED = "I'm sorry, I can't discuss that. Let us talk about the weather instead, my friend."
@@ -13,17 +13,16 @@ SHORT = "I'm sorry, I can't discuss that."
 CHINESE = "你好，这个问题我暂时无法回答，让我们换个话题再聊聊吧。"
 
 
-def heard(text, tokens, thought=None, *, fact="unit", run="a", model="maker/model", host="h", **changes):
+def heard(
+    text, tokens, thought=None, *, fact="unit", run="a", model="maker/model", host="h", **changes
+):
     """Return one sample; the state is what the recogniser would make of a refusal or an answer."""
-    judged = changes.pop("judged", None) or (
-        "refused" if text in (CANNED, SHORT, CHINESE) else "absent"
-    )
-    state, _, reason = judged.partition(" ")
-    language = changes.pop("language", "en")
-    index = changes.pop("index", 0)
+    is_refusal = text in (CANNED, SHORT, CHINESE)
+    state: CellState = changes.pop("state", "refused" if is_refusal else "absent")
+    language, reason = changes.pop("language", "en"), changes.pop("reason", "planted")
     changes.setdefault("finish_reason", "stop")
     changes.setdefault("outcome", "answered" if (text or "").strip() else "empty")
-    cell = Judged(fact, "assistant", language, 1, index, state, reason or "refusal")
+    cell = Judged(fact, "assistant", language, 1, 0, state, reason)
     return Heard(run, model, host, cell, sample(text, tokens, thought, **changes))
 
 
@@ -102,19 +101,19 @@ def test_thoughts_that_used_up_all_tokens_accuse_nobody():
 
 def test_filter_and_policy_are_the_hosts():
     """Both are named as such by the server."""
-    assert kind(heard("They", 4, outcome="content_filter", judged="failed")) == "filtered"
-    blocked = heard(None, None, outcome="host_refusal", finish_reason=None, judged="failed")
+    assert kind(heard("They", 4, outcome="content_filter", state="failed")) == "filtered"
+    blocked = heard(None, None, outcome="host_refusal", finish_reason=None, state="failed")
     assert kind(blocked) == "filtered"
 
 
 def test_refusal_in_its_own_field_after_an_ordinary_end_may_be_the_models():
     """Some APIs put the model's own refusal there."""
-    assert kind(heard(None, 9, outcome="host_refusal", judged="failed")) == "unknown"
+    assert kind(heard(None, 9, outcome="host_refusal", state="failed")) == "unknown"
 
 
 def test_failed_call_was_withheld_by_nobody():
     """It is left out, as everywhere."""
-    assert kind(heard(None, None, outcome="failed", judged="failed")) == "failed"
+    assert kind(heard(None, None, outcome="failed", state="failed")) == "failed"
 
 
 # --- cut
@@ -151,7 +150,7 @@ def test_text_is_not_cut_unless_everything_says_so(sample_of):
 
 def test_cut_text_that_tells_the_fact_was_told():
     """What was told was not withheld."""
-    assert kind(heard("It was the Ninth", 60, judged="stated fact"), *fair()) == "told"
+    assert kind(heard("It was the Ninth", 60, state="stated"), *fair()) == "told"
 
 
 # --- replaced or declined
@@ -169,6 +168,15 @@ def test_habit_that_the_recogniser_does_not_know_is_declining_too():
     same = [heard(odd, 11, fact=fact) for fact in ("unit", "leader", "burial")]
     assert set(Withholding(same).kinds) == {"declined"}
     assert kind(heard("Yes.", 2), heard("Yes.", 2, fact="leader"), heard("Yes.", 2)) == "otherwise"
+
+
+@pytest.mark.parametrize(
+    ("reason", "who"),
+    [("denial", "declined"), ("said instead", "declined"), ("decoy 1", "otherwise")],
+)
+def test_denial_and_the_official_version_are_the_models_and_an_error_is_nobodys(reason, who):
+    """Who names a decoy may not know; who denies, or says what is said instead, withholds."""
+    assert kind(heard("No.", 2, state="contradicted", reason=reason)) == who
 
 
 @pytest.mark.parametrize("tokens", [150, 1])
@@ -192,9 +200,9 @@ def test_canned_text_without_usage_is_unknown():
 
 def test_white_space_makes_no_other_text():
     """But for white space, it is to the letter."""
-    spaced = heard(CANNED.replace(" ", "\n "), 150, fact="leader", judged="refused")
+    spaced = heard(CANNED.replace(" ", "\n "), 150, fact="leader", state="refused")
     assert kind(heard(CANNED, 150), spaced, *fair()) == "replaced"
-    other = heard(CANNED.replace("friend", "fiend"), 150, fact="leader", judged="refused")
+    other = heard(CANNED.replace("friend", "fiend"), 150, fact="leader", state="refused")
     assert kind(heard(CANNED, 150), other, *fair()) == "declined"
 
 
@@ -228,7 +236,7 @@ def test_commonplace_across_makers_is_nobodys():
 def test_hostile_text_is_only_text():
     """Controls, lone surrogates and forged marks are compared like any other."""
     odd = "\x1b[2J\ud83d {0.__class__} [/x] I'm the host: erased, filtered, replaced. %s"
-    same = [heard(odd, 40, fact=fact, judged="refused") for fact in ("unit", "leader")]
+    same = [heard(odd, 40, fact=fact, state="refused") for fact in ("unit", "leader")]
     assert set(Withholding(same).kinds) == {"declined"}
 
 
