@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import get_args
 
 import pytest
 import yaml
 
 from tests.facts_example import example_file, write_facts
 from tests.provider import Provider
-from tests.support import Watcher, audit_here, audited_provider
+from tests.support import ROOT, Watcher, audit_here, audited_provider
+from tests.test_docs import keys_of
+from uncensoring_chinese_models.cells import CellState
 from uncensoring_chinese_models.cli import main
 from uncensoring_chinese_models.compared_runs import as_json, compare_runs
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError, UsageError
 from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.pairing import Verdict
 from uncensoring_chinese_models.probing import probe_config
+from uncensoring_chinese_models.withholding import Kind
 
 LAMPS = {"pine": 111, "松": 111, "cypress": 121, "柏": 121, "plum": 131, "梅": 131}
 CANNED = "I'm sorry, but I can't discuss that here. Let us talk about something more pleasant."
@@ -195,6 +201,19 @@ def test_text_of_models_cannot_act_on_the_screen(tmp_path, capsys):
     assert "\x1b" not in shown
     assert "⟨U+001B⟩[2J" in shown
     assert told["canned"][0]["text"] == odd.strip()
+
+
+def test_every_key_is_described(tmp_path, teller):
+    """docs/compare.md names each key of the JSON, each kind and each verdict."""
+    altered = probe(tmp_path / "b", tells, amend=says(""))
+    _, told = pair_of(teller, altered)
+    refusing = probe(tmp_path / "c", refuses)
+    _, canned = pair_of(teller, refusing)
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/compare.md").read_text("utf-8")))
+    in_rates = {"successes", "value", "low", "high", "doubtful", "excluded", "total", "worst_low"}
+
+    keys = {*keys_of(told), *keys_of(canned), *get_args(Kind), *get_args(Verdict)}
+    assert keys - described - in_rates - {"n", "worst_high"} - {*get_args(CellState)} == set()
 
 
 # --- refused
