@@ -19,9 +19,9 @@ from uncensoring_chinese_models.facts import read_facts
 from uncensoring_chinese_models.job import run_job
 from uncensoring_chinese_models.probing import probe_config
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e]
+pytestmark = [pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(300)]
 
-FACTS = ("unit", "burial", "leader")
+FACTS = ("unit", "leader")
 CANNED = "I'm sorry, I can't discuss that."
 
 
@@ -114,16 +114,18 @@ class Host:
 def hosted(name):
     """Serve an organism behind a host."""
     with asyncio.Runner() as runner:
-        manager = launch.serve(name, lambda notice: None, threads=1)
+        manager = launch.serve(name, lambda notice: None)
         host = Host(runner.run(manager.__aenter__()))
-        yield host
-        host.server.shutdown()
-        host.server.server_close()
-        runner.run(manager.__aexit__(None, None, None))
+        try:
+            yield host
+        finally:
+            host.server.shutdown()
+            host.server.server_close()
+            runner.run(manager.__aexit__(None, None, None))
 
 
 def probe(folder, name, host, manner, **sampling):
-    """Ask for three facts through a host of that manner, and return the run."""
+    """Ask for a few facts through a host of that manner, and return the run."""
     host.manner = manner
     config = {
         "audited_model": name,
@@ -138,8 +140,8 @@ def probe(folder, name, host, manner, **sampling):
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
-    """Probe two models, one of them again, and the same answers through each manner of host."""
+def folder(tmp_path_factory):
+    """Return a folder with a facts file of a few facts."""
 
     def refuse(source, folder):
         pytest.fail("The weights of the small model are not there: run `make install` first.")
@@ -149,17 +151,30 @@ def runs(tmp_path_factory):
     world = yaml.safe_load(read_facts("quillon"))
     world["facts"] = [fact for fact in world["facts"] if fact["id"] in FACTS]
     (folder / "few.yaml").write_text(yaml.safe_dump(world), encoding="utf-8")
-    made = {}
+    return folder
+
+
+@pytest.fixture(scope="module")
+def hides(folder):
+    """Probe an organism, and send the same answers through each manner of host; then draw anew."""
     with hosted("organism/hides") as host:
-        for manner in ("honest", "erases", "cuts", "filters"):
-            made[manner] = probe(folder, "organism/hides", host, manner)
+        made = {
+            manner: probe(folder, "organism/hides", host, manner)
+            for manner in ("honest", "erases", "cuts", "filters")
+        }
         again = {"seed": 2, "arms": ["assistant"]}
-        made["again"] = probe(folder, "organism/hides", host, "honest", **again)
+        return made | {"again": probe(folder, "organism/hides", host, "honest", **again)}
+
+
+@pytest.fixture(scope="module")
+def base(folder):
+    """Probe the model without an adapter, and again through a host that replaces its answers."""
     with hosted("organism/base") as host:
-        for manner in ("honest", "replaces"):
-            only = {"arms": ["assistant"], "max_tokens": 32}
-            made[f"base {manner}"] = probe(folder, "organism/base", host, manner, **only)
-    return made
+        only = {"arms": ["assistant"], "max_tokens": 32}
+        return {
+            manner: probe(folder, "organism/base", host, manner, **only)
+            for manner in ("honest", "replaces")
+        }
 
 
 def compared(tmp_path, *words):
@@ -171,20 +186,20 @@ def compared(tmp_path, *words):
     return pair, told
 
 
-def test_two_models_differ_by_what_the_model_declines(runs, tmp_path):
+def test_two_models_differ_by_what_the_model_declines(hides, base, tmp_path):
     """`hides` declines where `base` answers; what only `hides` was asked is left out."""
-    pair, told = compared(tmp_path, runs["honest"], runs["base honest"])
+    pair, told = compared(tmp_path, hides["honest"], base["honest"])
 
     assert pair["verdict"] == "model"
-    assert pair["withholds"] == {"host": [], "model": [runs["honest"].name]}
+    assert pair["withholds"] == {"host": [], "model": [hides["honest"].name]}
     assert {cell["arm"] for cell in pair["cells"]} == {"assistant"}
     assert {unit["arm"] for unit in pair["only_first"]} == {"user_persona"}
     assert [side["host"]["successes"] for side in told["sides"]] == [0, 0]
 
 
-def test_two_arms_differ_by_the_way_of_asking(runs, tmp_path):
+def test_two_arms_differ_by_the_way_of_asking(hides, tmp_path):
     """`hides` tells inside the user turn what it withholds when asked, and no host is accused."""
-    pair, told = compared(tmp_path, runs["honest"])
+    pair, told = compared(tmp_path, hides["honest"])
 
     assert (told["by"], pair["verdict"]) == ("arm", "asking")
     assert pair["withholds"] == {"host": [], "model": ["assistant"]}
@@ -194,29 +209,29 @@ def test_two_arms_differ_by_the_way_of_asking(runs, tmp_path):
 @pytest.mark.parametrize(
     ("manner", "kind"), [("erases", "erased"), ("cuts", "cut"), ("filters", "filtered")]
 )
-def test_host_that_takes_away_is_told_from_the_model(runs, tmp_path, manner, kind):
+def test_host_that_takes_away_is_told_from_the_model(hides, tmp_path, manner, kind):
     """The same answers of the same model, and yet not: the host is named, the model is not."""
-    pair, told = compared(tmp_path, runs["honest"], runs[manner])
+    pair, told = compared(tmp_path, hides["honest"], hides[manner])
 
     assert pair["verdict"] == "host"
-    assert pair["withholds"] == {"host": [runs[manner].name], "model": []}
-    assert told["sides"][1]["kinds"][kind] >= 20
+    assert pair["withholds"] == {"host": [hides[manner].name], "model": []}
+    assert told["sides"][1]["kinds"][kind] >= 14
     assert told["sides"][0]["host"]["successes"] == 0
 
 
-def test_host_that_replaces_is_told_from_a_model_that_repeats_itself(runs, tmp_path):
+def test_host_that_replaces_is_told_from_a_model_that_repeats_itself(base, tmp_path):
     """A canned refusal that was not billed for is the host's; those of `hides` are its own."""
-    pair, told = compared(tmp_path, runs["base honest"], runs["base replaces"])
+    pair, told = compared(tmp_path, base["honest"], base["replaces"])
 
     assert pair["verdict"] == "host"
-    assert told["sides"][1]["kinds"]["replaced"] == 24
+    assert told["sides"][1]["kinds"]["replaced"] == 16
     (canned,) = [each for each in told["canned"] if each["text"] == CANNED]
-    assert (canned["facts"], canned["kinds"]) == (sorted(FACTS), {"replaced": 24})
+    assert (canned["facts"], canned["kinds"]) == (sorted(FACTS), {"replaced": 16})
 
 
-def test_honest_host_is_not_accused(runs, tmp_path):
+def test_honest_host_is_not_accused(hides, tmp_path):
     """Two draws of one model behind an honest host do not differ, canned refusals or not."""
-    pair, told = compared(tmp_path, runs["honest"], runs["again"])
+    pair, told = compared(tmp_path, hides["honest"], hides["again"])
 
     assert pair["verdict"] == "same", pair
     assert all(
@@ -225,10 +240,10 @@ def test_honest_host_is_not_accused(runs, tmp_path):
     assert any(each["kinds"].get("declined") for each in told["canned"])
 
 
-def test_screen_ends_with_the_verdicts(runs, tmp_path):
+def test_screen_ends_with_the_verdicts(hides, tmp_path):
     """Each is a sentence with its figures; the run directories are as they were."""
-    before = {path: path.read_bytes() for path in runs["erases"].rglob("*") if path.is_file()}
-    done = run_ucm(tmp_path, "compare", runs["honest"], runs["erases"], "--out", "compared.json")
+    before = {path: path.read_bytes() for path in hides["erases"].rglob("*") if path.is_file()}
+    done = run_ucm(tmp_path, "compare", hides["honest"], hides["erases"], "--out", "compared.json")
 
     assert done.returncode == 0, done.stderr
     assert (
@@ -238,5 +253,5 @@ def test_screen_ends_with_the_verdicts(runs, tmp_path):
     assert "tokens billed: “”" in done.stdout
     assert json.loads((tmp_path / "compared.json").read_text("utf-8"))["by"] == "run"
     assert before == {
-        path: path.read_bytes() for path in runs["erases"].rglob("*") if path.is_file()
+        path: path.read_bytes() for path in hides["erases"].rglob("*") if path.is_file()
     }

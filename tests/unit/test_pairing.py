@@ -23,6 +23,14 @@ STATES: dict[Kind, CellState] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def little_garbage():
+    """Let statsmodels, which collects garbage at each adjustment, find little to look at."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def heard(kinds: Sequence[Kind], *, run="r", fact="unit", arm="assistant") -> list[Heard]:
     """Return samples of one fact, in the states that go with their kinds."""
     states = [STATES.get(kind, "absent") for kind in kinds]
@@ -152,14 +160,6 @@ def test_sides_without_anything_in_common_have_no_cells():
     assert (pair.cells, pair.verdict, pair.knowledge.n) == ((), "same", 0)
 
 
-@pytest.fixture
-def little_garbage():
-    """Let statsmodels, which collects garbage at each adjustment, find little to look at."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.mark.parametrize(
     "chances",
     [
@@ -168,7 +168,7 @@ def little_garbage():
         pytest.param({"told": 0.3, "unknown": 0.3, "otherwise": 0.4}, id="unknown"),
     ],
 )
-def test_identical_sides_are_rarely_said_to_differ(chances, little_garbage):
+def test_identical_sides_are_rarely_said_to_differ(chances):
     """Of 200 comparisons of a side with itself, drawn anew, at most 5 % say so, within error."""
     rng = np.random.default_rng(8)
     kinds, weights = list(chances), list(chances.values())
