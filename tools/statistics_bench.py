@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from uncensoring_chinese_models import inference
+from uncensoring_chinese_models import agreement, inference
 from uncensoring_chinese_models.inference import Share
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
@@ -74,7 +74,7 @@ def main() -> int:
     parser.add_argument("--print", action="store_true", help="print the tables, write nothing")
     options = parser.parse_args()
     coverage = list(coverage_table([*counted_coverage(), *alpha_coverage(draws=500)]))
-    errors = list(error_table([*counted_errors(), *family_errors(draws=20_000)]))
+    errors = list(error_table([*counted_errors(), *fisher_errors(), *family_errors(draws=20_000)]))
     print("\n".join([*coverage, "", *errors]))
     if not options.print:
         text = with_part(PAGE.read_text("utf-8"), COVERAGE, coverage)
@@ -131,7 +131,7 @@ def _corrected_points(n: int, labelled: int) -> Iterator[tuple[str, float]]:
     shape = (n + 1, labelled + 1, labelled + 1)
     ends = _ends(
         shape,
-        lambda found: inference.corrected_rate(
+        lambda found: agreement.corrected_rate(
             Share(found[0], n), Share(found[1], labelled), Share(found[2], labelled)
         ),
     )
@@ -190,6 +190,25 @@ def _row(
     return Row(method, size, len(found), poor, mean, least, worst_at, draws)
 
 
+def fisher_errors(sizes: Sequence[int] = SIZES) -> Iterator[ErrorRow]:
+    """Yield how often Fisher's test rejects two separate samples that have one rate."""
+    for n in sizes:
+        rejects = np.array(
+            [
+                [
+                    inference.independent_test(Share(a, n), Share(b, n)) <= ALPHA
+                    for b in range(n + 1)
+                ]
+                for a in range(n + 1)
+            ],
+            dtype=float,
+        )
+        wrong = {p: float(_binomial(n, p) @ rejects @ _binomial(n, p)) for p in FINE_GRID}
+        worst = max(wrong, key=lambda p: round(wrong[p], 9))
+        where = f"both {worst:.2f}"
+        yield ErrorRow("exact Fisher", f"n = {n} and {n}", len(wrong), wrong[worst], where)
+
+
 def counted_errors(sizes: Sequence[int] = SIZES) -> Iterator[ErrorRow]:
     """Yield how often the exact test rejects two answers that are equally likely."""
     for n in sizes:
@@ -214,7 +233,7 @@ def alpha_coverage(
             (f"{j} judges, prevalence {p}, error {e}", alpha_held(draws, units, j, p, e))
             for j, p, e in product(judges, (0.5, 0.2), (0.05, 0.1, 0.2))
         )
-        note = " (not given)" if units < inference.LEAST_UNITS else ""
+        note = " (not given)" if units < agreement.LEAST_UNITS else ""
         yield _row("Krippendorff's alpha (bootstrap)", f"{units} units{note}", points, draws)
 
 
@@ -231,7 +250,7 @@ def alpha_held(draws: int, units: int, judges: int, prevalence: float, error: fl
     for number in range(draws):
         labels = rng.random((units, 1)) < prevalence
         judged = (labels ^ (rng.random((units, judges)) < error)).tolist()
-        found = inference.krippendorff_alpha(judged, resamples=500, seed=number, least_units=2)
+        found = agreement.krippendorff_alpha(judged, resamples=500, seed=number, least_units=2)
         if found.low is not None and found.high is not None:
             given += 1
             held += found.low - CLOSE <= true <= found.high + CLOSE

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.checking_cli import bundle, verify
 from uncensoring_chinese_models.command_line import Group, run_commands
+from uncensoring_chinese_models.compare_cli import compare
 from uncensoring_chinese_models.doctor_cli import doctor
 from uncensoring_chinese_models.errors import (
     AuditToolError,
@@ -56,6 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "audit": audit,
         "probe": probe,
         "judge": judge,
+        "compare": compare,
         "doctor": doctor,
         "score": score,
         "verify": verify,

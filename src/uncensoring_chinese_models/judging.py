@@ -45,7 +45,7 @@ def judge_run(folder: Path, facts_name: str | None = None) -> RunJudged:
         CorruptRunError: its files are not those that its summary lists.
     """
     files = read_run(folder)
-    facts = load_facts(facts_name) if facts_name else _facts_of(folder)
+    facts = load_facts(facts_name) if facts_name else facts_of(folder)
     responses = read_responses(files.responses)
     judged, matrix = judge_battery(responses, facts), None
     if judged:
@@ -58,8 +58,12 @@ def judge_run(folder: Path, facts_name: str | None = None) -> RunJudged:
     return result
 
 
-def _facts_of(folder: Path) -> Facts:
-    """Return the facts that the run itself was given; its journal holds them."""
+def facts_of(folder: Path) -> Facts:
+    """Return the facts that the run itself was given; its journal holds them.
+
+    Raises:
+        ConfigError: it was given none.
+    """
     lines, _ = whole_lines((folder / "journal.jsonl").read_bytes())
     text = read_line(lines[0], None).get("facts") if lines else None
     if not isinstance(text, str):

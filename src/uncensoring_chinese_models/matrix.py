@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from uncensoring_chinese_models.cells import CellState, Judged
 from uncensoring_chinese_models.choice import Likelihood
@@ -140,26 +140,36 @@ def build_matrix(
     groups: dict[tuple[str, str, str], list[Judged]] = defaultdict(list)
     for each in judged:
         groups[each.fact, each.language, each.arm].append(each)
-    drafts = [_draft(*key, samples) for key, samples in groups.items()]
-    adjusted = holm([draft["knowledge"].p_value for draft in drafts]) if drafts else ()
-    cells = tuple(Cell(**draft, p_adjusted=p) for draft, p in zip(drafts, adjusted, strict=True))
+    cells = build_cells(list(groups.values()))
     by_fact: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
     for cell in cells:
         by_fact[cell.fact, cell.language][cell.arm] = cell
     facts = tuple(Sorted(*key, _sort(arms)) for key, arms in by_fact.items())
-    return Matrix(topic, cells, facts, tuple(_compare(by_fact)), likelihood)
+    arms = list(dict.fromkeys(arm for of_fact in by_fact.values() for arm in of_fact))
+    return Matrix(topic, cells, facts, tuple(compare_cells(by_fact, arms)), likelihood)
 
 
-def _draft(fact: str, language: str, arm: str, samples: Sequence[Judged]) -> Json:
+def build_cells(groups: Sequence[Sequence[Judged]]) -> tuple[Cell, ...]:
+    """Return a cell for each group of samples of one fact, arm and language; they are one family.
+
+    Raises:
+        MissingExtraError: the extra `analysis` is not installed.
+    """
+    drafts = [_draft(samples) for samples in groups]
+    adjusted = holm([draft["knowledge"].p_value for draft in drafts])
+    return tuple(Cell(**draft, p_adjusted=p) for draft, p in zip(drafts, adjusted, strict=True))
+
+
+def _draft(samples: Sequence[Judged]) -> Json:
     counts = Counter(each.state for each in samples)
     states: dict[CellState, int] = {state: counts[state] for state in get_args(CellState)}
     n = len(samples) - states["failed"]
     decoys = Counter(each.decoy for each in samples if each.decoy is not None)
     most = tuple(sorted(decoys.values(), reverse=True))
     return {
-        "fact": fact,
-        "arm": arm,
-        "language": language,
+        "fact": samples[0].fact,
+        "arm": samples[0].arm,
+        "language": samples[0].language,
         "states": states,
         "stated": rate(states["stated"], n, excluded={"failed": states["failed"]}),
         "decoys": most,
@@ -182,9 +192,15 @@ def _sort(arms: Mapping[str, Cell]) -> Verdict:
     return "known but withheld" if asked.stated.high < MOSTLY else "undecided"
 
 
-def _compare(by_fact: Mapping[tuple[str, str], Mapping[str, Cell]]) -> Iterator[Comparison]:
-    """Yield the arms in pairs, on the facts that both were asked for."""
-    arms = list(dict.fromkeys(arm for cells in by_fact.values() for arm in cells))
+def compare_cells(
+    by_fact: Mapping[Any, Mapping[str, Cell]], arms: Sequence[str]
+) -> Iterator[Comparison]:
+    """Yield the arms, or whatever else cells are told apart by, in pairs.
+
+    Args:
+        by_fact: for each fact and language, or other unit, the cell of each arm that has one.
+        arms: all of them, in the order in which they are paired.
+    """
     drafts = []
     for one, other in combinations(arms, 2):
         pairs = [(c[one], c[other]) for c in by_fact.values() if one in c and other in c]
@@ -193,6 +209,6 @@ def _compare(by_fact: Mapping[tuple[str, str], Mapping[str, Cell]]) -> Iterator[
         test = mcnemar(first, second)
         difference = paired_difference(first, second, len(pairs))
         drafts.append(((one, other), first, second, len(pairs), difference, test.p_value))
-    adjusted = holm([draft[-1] for draft in drafts]) if drafts else ()
+    adjusted = holm([draft[-1] for draft in drafts])
     for draft, p in zip(drafts, adjusted, strict=True):
         yield Comparison(*draft, p_adjusted=p)

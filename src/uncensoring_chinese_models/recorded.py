@@ -22,6 +22,13 @@ class _Recorded(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
+class RecordedUsage(_Recorded):
+    """Tokens as the server counted them; None where it did not say."""
+
+    completion_tokens: int | None = None
+    reasoning_tokens: int | None = None
+
+
 class RecordedSample(_Recorded):
     """One completion of the target, and what was sent for it."""
 
@@ -32,6 +39,11 @@ class RecordedSample(_Recorded):
     prefill: Text | None
     own_words: Text
     outcome: str
+    text: Text | None = None
+    reasoning: Text | None = None
+    finish_reason: Text | None = None
+    provider: Text | None = None
+    usage: RecordedUsage = RecordedUsage()
 
     @property
     def heard(self) -> str:
@@ -149,10 +161,16 @@ class _Spends(_Recorded):
     total: RecordedSpend
 
 
+class _Endpoint(_Recorded):
+    preset: Any = None
+    base_url: Text | None = None
+
+
 class _Config(_Recorded):
     topic: Text
     audited_model: Text
     auditing_model: Text
+    audited_endpoint: _Endpoint = _Endpoint()
 
 
 class _Turns(_Recorded):

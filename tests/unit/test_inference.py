@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from tools import statistics_bench as bench
 
 from uncensoring_chinese_models import inference
+from uncensoring_chinese_models.agreement import corrected_rate, krippendorff_alpha
 from uncensoring_chinese_models.errors import ConfigError, MissingExtraError
 from uncensoring_chinese_models.inference import (
     Estimate,
     Share,
-    corrected_rate,
     exclusive_contrast,
     holm,
     independent_difference,
-    krippendorff_alpha,
+    independent_test,
     mcnemar,
     paired_difference,
     share_interval,
@@ -209,12 +209,40 @@ def test_independent_interval_is_wilsons_squared_and_added(first, second):
     assert ends(found) == pytest.approx((low, high), abs=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "p_value"),
+    [
+        pytest.param(Share(3, 4), Share(1, 4), 0.4857, id="the-lady-tasting-tea"),
+        pytest.param(Share(2, 17), Share(10, 13), 0.0005367, id="convictions-of-twins"),
+    ],
+)
+def test_fishers_test_gives_the_published_values(first, second, p_value):
+    """Fisher's two examples, with the two-sided p values that R's documentation gives."""
+    assert independent_test(first, second) == pytest.approx(p_value, rel=1e-3)
+
+
+@settings(max_examples=60)
+@given(shares, shares)
+def test_fishers_test_sums_the_tables_that_are_no_likelier(first, second):
+    """The hypergeometric probabilities, written out, give the same, and sides may be exchanged."""
+    successes, n = first.successes + second.successes, first.n + second.n
+    ways = {
+        a: comb(first.n, a) * comb(second.n, successes - a)
+        for a in range(max(0, successes - second.n), min(first.n, successes) + 1)
+    }
+    odd = sum(each for each in ways.values() if each <= ways[first.successes])
+
+    assert independent_test(first, second) == pytest.approx(odd / comb(n, successes))
+    assert independent_test(second, first) == pytest.approx(independent_test(first, second))
+
+
 def test_nothing_tried_says_nothing():
     """Without trials there is no estimate, and everything is possible."""
     assert share_interval(Share(0, 0)) == Estimate(None, 0.0, 1.0)
     assert paired_difference(0, 0, 0) == Estimate(None, -1.0, 1.0)
     assert exclusive_contrast(0, 0, 0) == inference.Contrast(Estimate(None, -1.0, 1.0), 1.0)
     assert independent_difference(Share(0, 0), Share(1, 2)) == Estimate(None, -1.0, 1.0)
+    assert independent_test(Share(0, 0), Share(1, 2)) == 1.0
 
 
 def test_holm_of_a_hand_computed_family():
@@ -390,7 +418,7 @@ def test_corrected_interval_stays_within_bounds(judged, sensitivity, specificity
 def test_missing_library_is_a_sentence(monkeypatch, library):
     """Who lacks the extra is told what to type; importing the module needs nothing."""
     monkeypatch.setitem(sys.modules, library, None)
-    inference._libraries.cache_clear()
+    inference.libraries.cache_clear()
 
     with pytest.raises(
         MissingExtraError, match=re.escape("pip install 'uncensoring-chinese-models[")
@@ -448,7 +476,10 @@ def test_alpha_interval_covers_what_is_promised(units, least):
 
 def test_exact_test_rejects_a_true_null_at_most_as_often_as_it_says():
     """Every possible sample counted, whatever the rate that both answers share."""
-    assert all(row.most <= 0.05 for row in bench.counted_errors())
+    rows = [*bench.counted_errors(), *bench.fisher_errors()]
+
+    assert len(rows) == 6
+    assert all(row.most <= 0.05 for row in rows)
 
 
 def test_family_adjusted_by_holm_has_few_false_findings():

@@ -1,0 +1,292 @@
+"""Two sides on the same cells: what they tell, who withholds, and whether that is more than chance.
+
+A side is a run, an arm or a language; a unit is what two sides have in common: a fact, and of run,
+arm and language those that are not compared. In each unit three shares are tested: samples that
+tell the fact, that the host withheld, that the model withheld. All tests of a comparison are one
+family, adjusted by Holm, so that identical sides are said to differ in at most 5 % of comparisons.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal, NamedTuple, get_args
+
+from uncensoring_chinese_models.cells import CellState
+from uncensoring_chinese_models.inference import (
+    Estimate,
+    Share,
+    holm,
+    independent_difference,
+    independent_test,
+)
+from uncensoring_chinese_models.matrix import ALPHA, Cell, Comparison, build_cells, compare_cells
+from uncensoring_chinese_models.rates import Rate, rate
+from uncensoring_chinese_models.withholding import BY_HOST, BY_MODEL, KINDS, Heard, Kind
+
+Dimension = Literal["run", "arm", "language"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+Measure = Literal["told", "host", "model"]
+MEASURES: dict[Measure, tuple[Kind, ...]] = {"told": ("told",), "host": BY_HOST, "model": BY_MODEL}
+Who = Literal["host", "model"]
+Verdict = Literal["host", "model", "both", "asking", "telling", "unknown", "same"]
+
+MOSTLY = 0.5
+"""Share of what a side does not tell from which nobody can say who withheld it."""
+
+
+class Unit(NamedTuple):
+    """What two sides have in common; empty where that is what is compared."""
+
+    run: str
+    fact: str
+    arm: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the samples of one side do with one unit."""
+
+    heard: tuple[Heard, ...]
+    kinds: dict[Kind, int]
+
+    @property
+    def states(self) -> dict[CellState, int]:
+        """How many samples are in each state, as `ucm judge` tells them."""
+        counts = Counter(each.judged.state for each in self.heard)
+        return {state: counts[state] for state in get_args(CellState)}
+
+    def rate(self, measure: Measure | Literal["unknown"]) -> Rate:
+        """Return how many of the samples that did not fail are so; a blocked one did not fail."""
+        failed, unknown = self.kinds["failed"], self.kinds["unknown"]
+        n = sum(self.kinds.values()) - failed
+        if measure == "unknown":
+            return rate(unknown, n, excluded={"failed": failed})
+        found = sum(self.kinds[kind] for kind in MEASURES[measure])
+        doubtful = {} if measure == "told" else {"unknown": unknown}
+        return rate(found, n, excluded={"failed": failed}, doubtful=doubtful)
+
+    def share(self, measure: Measure) -> Share:
+        """Return the same for a test."""
+        found = self.rate(measure)
+        return Share(found.successes, found.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One share of two sides: its difference, and how odd it would be without one."""
+
+    difference: Estimate
+    p_value: float
+    p_adjusted: float
+
+    @property
+    def differs(self) -> bool:
+        """True when the test holds in its family."""
+        return self.p_adjusted < ALPHA
+
+    @property
+    def higher(self) -> int:
+        """Which of the two sides has more, 0 or 1."""
+        return 0 if (self.difference.estimate or 0) > 0 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCell:
+    """One unit on two sides."""
+
+    unit: Unit
+    tallies: tuple[Tally, Tally]
+    tests: dict[Measure, Tested]
+
+    @property
+    def differs(self) -> tuple[Measure, ...]:
+        """The shares in which the sides differ."""
+        return tuple(measure for measure, test in self.tests.items() if test.differs)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sides."""
+
+    sides: tuple[str, str]
+    cells: tuple[PairedCell, ...]
+    only_first: tuple[Unit, ...]
+    """Units that only the first side has; they are left out."""
+    only_second: tuple[Unit, ...]
+    knowledge: Comparison
+    verdict: Verdict
+    withholds: dict[Who, tuple[str, ...]]
+    """On which of the two sides the host or the model withholds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Everything that sides are compared by."""
+
+    by: Dimension
+    sides: dict[str, Tally]
+    """All samples of each side in the units that another side has too."""
+    pairs: tuple[Pair, ...]
+
+    @property
+    def tests(self) -> int:
+        """How many tests are in the family."""
+        return sum(len(cell.tests) for pair in self.pairs for cell in pair.cells)
+
+
+_Table = Mapping[str, Mapping[Unit, Tally]]
+
+
+def pair_sides(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> Paired:
+    """Compare the sides in pairs, on the units that both have.
+
+    Raises:
+        MissingExtraError: the extra `analysis` is not installed.
+    """
+    table = _tabulate(by, heard, kinds)
+    drafts = [
+        (sides, unit, measure)
+        for sides in combinations(table, 2)
+        for unit in table[sides[0]]
+        if unit in table[sides[1]]
+        for measure in MEASURES
+    ]
+    shares = [
+        (table[one][unit].share(measure), table[other][unit].share(measure))
+        for (one, other), unit, measure in drafts
+    ]
+    p_values = [independent_test(*each) for each in shares]
+    tests: dict[tuple[str, ...], dict[Unit, dict[Measure, Tested]]] = {}
+    for draft, each, p, adjusted in zip(drafts, shares, p_values, holm(p_values), strict=True):
+        sides, unit, measure = draft
+        test = Tested(independent_difference(*each), p, adjusted)
+        tests.setdefault(sides, {}).setdefault(unit, {})[measure] = test
+    known = _knowledge(table)
+    pairs = tuple(
+        _pair(by, (one, other), table, tests.get((one, other), {}), known[one, other])
+        for one, other in combinations(table, 2)
+    )
+    return Paired(by, {side: _common(side, table) for side in table}, pairs)
+
+
+def _tabulate(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> _Table:
+    groups: dict[str, dict[Unit, list[tuple[Heard, Kind]]]] = defaultdict(lambda: defaultdict(list))
+    for each, kind in zip(heard, kinds, strict=True):
+        judged = each.judged
+        unit = Unit(each.run, judged.fact, judged.arm, judged.language)
+        groups[getattr(unit, by)][unit._replace(**{by: ""})].append((each, kind))
+    return {
+        side: {unit: _tally(found) for unit, found in units.items()}
+        for side, units in groups.items()
+    }
+
+
+def _tally(found: Sequence[tuple[Heard, Kind]]) -> Tally:
+    counts = Counter(kind for _, kind in found)
+    return Tally(tuple(each for each, _ in found), {kind: counts[kind] for kind in KINDS})
+
+
+def _common(side: str, table: _Table) -> Tally:
+    """Return the samples of a side in the units that any other side has."""
+    others = {unit for other, units in table.items() if other != side for unit in units}
+    shared = [tally for unit, tally in table[side].items() if unit in others]
+    heard = tuple(each for tally in shared for each in tally.heard)
+    return Tally(heard, {kind: sum(tally.kinds[kind] for tally in shared) for kind in KINDS})
+
+
+def _knowledge(table: _Table) -> dict[tuple[str, str], Comparison]:
+    """Return of how many facts only one of two sides shows knowledge, as the matrix tells it.
+
+    A side shows knowledge of a fact if any of its cells that the other side has too does.
+    """
+    found = [_known(table, sides) for sides in combinations(table, 2)]
+    adjusted = holm([each.p_value for each in found])
+    pairs = zip(found, adjusted, strict=True)
+    return {each.arms: replace(each, p_adjusted=p) for each, p in pairs}
+
+
+def _known(table: _Table, sides: tuple[str, str]) -> Comparison:
+    common = [unit for unit in table[sides[0]] if unit in table[sides[1]]]
+    by_fact: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
+    for side in sides:
+        samples = [[each.judged for each in table[side][unit].heard] for unit in common]
+        for unit, cell in zip(common, build_cells(samples), strict=True):
+            of_fact = by_fact[unit.run, unit.fact]
+            if side not in of_fact or cell.shows_knowledge:
+                of_fact[side] = cell
+    (comparison,) = compare_cells(by_fact, sides)
+    return comparison
+
+
+def _pair(
+    by: Dimension,
+    sides: tuple[str, str],
+    table: _Table,
+    tests: Mapping[Unit, dict[Measure, Tested]],
+    knowledge: Comparison,
+) -> Pair:
+    one, other = (table[side] for side in sides)
+    cells = tuple(
+        PairedCell(unit, (one[unit], other[unit]), found) for unit, found in tests.items()
+    )
+    withholds: dict[Who, tuple[str, ...]] = {
+        "host": tuple(sides[place] for place in sorted(set(_host_in(cells)))),
+        "model": tuple(sides[place] for place in sorted(set(_model_in(cells)))),
+    }
+    return Pair(
+        sides,
+        cells,
+        tuple(unit for unit in one if unit not in other),
+        tuple(unit for unit in other if unit not in one),
+        knowledge,
+        _conclude(by, cells, withholds),
+        withholds,
+    )
+
+
+def _host_in(cells: Sequence[PairedCell]) -> Iterator[int]:
+    """Yield the sides on which the host withholds more."""
+    for cell in cells:
+        if cell.tests["host"].differs:
+            yield cell.tests["host"].higher
+
+
+def _model_in(cells: Sequence[PairedCell]) -> Iterator[int]:
+    """Yield the sides on which the model withholds more.
+
+    Where the host withholds more on the other side, nobody saw what the model wrote there.
+    """
+    for cell in cells:
+        host, model = cell.tests["host"], cell.tests["model"]
+        is_hidden = host.differs and host.higher != model.higher
+        if model.differs and not is_hidden:
+            yield model.higher
+
+
+def _conclude(
+    by: Dimension, cells: Sequence[PairedCell], withholds: Mapping[Who, object]
+) -> Verdict:
+    if withholds["host"]:
+        return "both" if withholds["model"] else "host"
+    told = [cell for cell in cells if cell.tests["told"].differs]
+    if by != "run" and (withholds["model"] or told):
+        return "unknown" if not withholds["model"] and _is_open(told) else "asking"
+    if withholds["model"]:
+        return "model"
+    if told:
+        return "unknown" if _is_open(told) else "telling"
+    return "same"
+
+
+def _is_open(told: Sequence[PairedCell]) -> bool:
+    """Tell whether most of what the lower side does not tell was withheld by nobody knows whom."""
+    unknown = silent = 0
+    for cell in told:
+        kinds = cell.tallies[1 - cell.tests["told"].higher].kinds
+        unknown += kinds["unknown"]
+        silent += sum(kinds.values()) - kinds["told"] - kinds["failed"]
+    return unknown > MOSTLY * silent
