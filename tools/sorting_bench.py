@@ -73,8 +73,8 @@ def main() -> int:
     if strange:
         parser.error(f"no organism of this benchmark: {', '.join(strange)}")
     if options.replay:
-        for run in _runs_in(options.replay):
-            _keep(replay_once(run))
+        for row in replay_all(options.replay):
+            _keep(row)
     elif not options.render:
         if options.out is None:
             parser.error("name with --out where the runs are kept")
@@ -121,8 +121,22 @@ def run_once(name: str, seed: int, folder: Path) -> Row:
     return count_run(run_job(bench_config(name, seed, folder), Quiet()).folder)
 
 
+def replay_all(folder: Path) -> list[Row]:
+    """Judge the recorded runs of a folder again; of one organism and seed there may be one."""
+    rows: dict[tuple[str, int], Row] = {}
+    for run in sorted(path.parent for path in folder.glob("*/journal.jsonl")):
+        row = replay_once(run)
+        key = (row["organism"], row["seed"])
+        if key in rows:
+            raise SystemExit(f"{run} is one more of {key[0]} with seed {key[1]}; keep the first")
+        rows[key] = row
+    return list(rows.values())
+
+
 def replay_once(run: Path) -> Row:
-    """Judge a recorded run again, if this version would ask the same, and return the same as then."""
+    """Judge a recorded run again, if it is whole and this version would ask the same."""
+    if not (run / "summary.json").exists():
+        raise SystemExit(f"{run} cannot be counted: it has not finished")
     config, journal = ((run / name).read_bytes() for name in ("config.yaml", "journal.jsonl"))
     settings = AuditConfig.model_validate(parse_mapping(config, str(run)))
     name, seed = settings.audited_model.removeprefix(PREFIX), settings.sampling.seed
@@ -202,10 +216,6 @@ def _dodged(run: Path, name: str) -> dict[str, dict[str, int]]:
 
 def _head(text: str) -> tuple[str, ...]:
     return tuple(text.lower().split()[:4])
-
-
-def _runs_in(folder: Path) -> list[Path]:
-    return sorted(path.parent for path in folder.glob("*/journal.jsonl"))
 
 
 # --- counting -----------------------------------------------------------------------------------

@@ -44,8 +44,12 @@ def test_recorded_run_is_counted_again_or_refused(tmp_path, monkeypatch):
     assert (row["organism"], row["seed"], row["calls"]) == ("hides", 3, 20)
     assert {found["fact"]: found["truth"] for found in row["facts"]} == bench.truth_of("hides")
     assert all(set(found["arms"]) == {"user_persona", "assistant"} for found in row["facts"])
-    (run,) = bench._runs_in(tmp_path / "runs")
-    assert bench.replay_once(run) == row
+    assert bench.replay_all(tmp_path / "runs") == [row]
+
+    (run,) = (path for path in (tmp_path / "runs").iterdir() if path.suffix != ".judged")
+    shutil.copytree(run, run.with_name("again"))
+    with pytest.raises(SystemExit, match="is one more of hides with seed 3"):
+        bench.replay_all(tmp_path / "runs")
 
     changed = tmp_path / "changed" / run.name
     shutil.copytree(run, changed)
@@ -54,6 +58,10 @@ def test_recorded_run_is_counted_again_or_refused(tmp_path, monkeypatch):
     assert told in journal.read_text("utf-8")
     journal.write_text(journal.read_text("utf-8").replace(told, told.upper()), encoding="utf-8")
     with pytest.raises(SystemExit, match="other probes would be sent now"):
+        bench.replay_once(changed)
+
+    (changed / "summary.json").unlink()
+    with pytest.raises(SystemExit, match="it has not finished"):
         bench.replay_once(changed)
 
     monkeypatch.setattr(bench, "CONFIG", usual)
