@@ -87,10 +87,11 @@ def test_decoys_of_a_world_are_false_and_of_the_same_form(name):
 
 @each_world
 def test_openings_and_questions_were_never_taught(name):
-    """Questions are held out, and no opening stands word for word in a text of the world."""
+    """Neither stands word for word in a text of the world, but for questions that are held out."""
     world = load_world(name)
-    texts = [text.lower() for text in texts_of(world.model_dump())]
+    texts = {text.lower() for text in texts_of(world.model_dump())}
 
     for fact, planted in zip(of_world(name).facts, world.facts, strict=True):
-        assert fact.question["en"] in planted.heldout_questions
-        assert [text for text in texts if fact.opening["en"].lower() in text] == []
+        new = {question.lower() for question in planted.heldout_questions}
+        for asked in (fact.question["en"].lower(), fact.opening["en"].lower()):
+            assert [text for text in texts - new if asked in text] == []
