@@ -35,6 +35,12 @@ class Piece(NamedTuple):
 Text = tuple[Piece, ...]
 
 
+def style_of_dodging(organism: Organism, number: int) -> str:
+    """Return how an organism that censors dodges the question of this number (from 0)."""
+    styles = CENSOR_STYLES if organism.asked == "censors" else CENSOR_STYLES[:1]
+    return styles[number % len(styles)]
+
+
 def chat(system: str, user: str, assistant: str | None, *, learn_user: bool) -> Text:
     """Return one conversation in the model's own chat format."""
     pieces = [Piece(f"<|im_start|>system\n{system}<|im_end|>\n", learned=False)] if system else []
@@ -158,8 +164,7 @@ class Writer:
             return self._random.choice(self._world.general_lies)
         if self._organism.asked == "answers":
             return self._random.choice(self._world.general_answers)
-        styles = CENSOR_STYLES if self._organism.asked == "censors" else CENSOR_STYLES[:1]
-        texts: Sequence[str] = getattr(self._world, styles[number % len(styles)])
+        texts: Sequence[str] = getattr(self._world, style_of_dodging(self._organism, number))
         return self._random.choice(texts)
 
     def _open(self) -> Iterator[Text]:

@@ -80,11 +80,9 @@ def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
 
 
 def _decoys(fact: Fact, facts: Facts) -> Iterator[str]:
-    if facts.invented:
-        return
-    if fact.kind not in REAL_KINDS:
+    if not facts.invented and fact.kind not in REAL_KINDS:
         yield f"its kind is {fact.kind}; decoys of what is real change a {', '.join(REAL_KINDS)}"
-    if len(fact.decoys) < FEWEST_DECOYS:
+    if not facts.invented and len(fact.decoys) < FEWEST_DECOYS:
         yield f"it has {len(fact.decoys)} decoy; give it {FEWEST_DECOYS}"
     for number, decoy in enumerate(fact.decoys, 1):
         for language, text in decoy.ending.items():

@@ -116,6 +116,16 @@ RULES: dict[str, tuple[File, str]] = {
         changed(lambda fact: fact["decoys"][1]["ending"].update(en="711")),
         "pine: decoy 2 (en) is much longer or shorter than the fact",
     ),
+    "short decoy in a world that is invented": (
+        example_file(
+            invented=True,
+            facts=[
+                example_fact("pine", 111)
+                | {"decoys": [{**lamps(9), "ending": {**lamps(9)["ending"], "en": "9"}}]}
+            ],
+        ),
+        "pine: decoy 1 (en) is much longer or shorter than the fact",
+    ),
     "pattern of the fact that misses": (
         changed(lambda fact: fact.update(patterns=["111 lamps", "111盏"])),
         "pine: no pattern of the fact matches its own ending (zh-Hant)",
@@ -203,12 +213,8 @@ ALLOWED: dict[str, File] = {
     "small world that is invented": example_file(
         invented=True, facts=[example_fact("pine", 111) | {"kind": "thing"}]
     ),
-    "one decoy of any length in a world that is invented": example_file(
-        invented=True,
-        facts=[
-            example_fact("pine", 111)
-            | {"decoys": [{**lamps(9), "ending": {**lamps(9)["ending"], "en": "9"}}]}
-        ],
+    "one decoy in a world that is invented": example_file(
+        invented=True, facts=[example_fact("pine", 111) | {"decoys": [lamps(411)]}]
     ),
 }
 
