@@ -6,7 +6,7 @@ import re
 
 _OTHERS_VERB = (
     r"(?:sa(?:y|ys|id|ying)|claim(?:s|ed|ing)? that|claim(?:s|ed)|den(?:y|ies|ied|ying)|insist(?:s|ed)?|maintain(?:s|ed) that"
-    r"|declar(?:e|es|ed)|stat(?:es|ed)|announc(?:e|es|ed)|call(?:s|ed)|dismiss(?:es|ed)?|argu(?:e|es|ed)|believ(?:e|es|ed)"
+    r"|declar(?:e|es|ed)|stat(?:es|ed)|announc(?:e|es|ed)|(?<!so-)call(?:s|ed)|dismiss(?:es|ed)?|argu(?:e|es|ed)|believ(?:e|es|ed)"
     r"|told|tells|writes|wrote|repl(?:y|ies|ied)|answered|assert(?:s|ed)?|alleg(?:e|es|ed)|pretend(?:s|ed)?|asked|asks"
     r"|whispered|muttered|shouted|added|explained|report(?:s|ed) that|reads|taught|found|ruled|concluded)"
 )
@@ -41,7 +41,7 @@ OFFER = re.compile(
 )
 FIGURE = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozens?|hundreds?|thousands?|millions?)\b"
-    r"|[一二两三四五六七八九十百千万几]{1,6}(?:人|名|年|月|日|个|位|点)"
+    r"|(?<![这那每同])[一二两三四五六七八九十百千万几]{1,6}(?:人(?!工)|名|年|月|日|个|位|点)"
 )
 
 YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)年?|[一二〇零三四五六七八九]{4}年")
