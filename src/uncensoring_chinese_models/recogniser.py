@@ -189,7 +189,8 @@ def _wordings(manner: manners.Withholding, words: str) -> tuple[Wording, ...]:
 def _needed(manner: manners.Withholding, view: _View) -> int:
     """Return how many weak wordings decide: praise beside grave matters may be an account of it."""
     needed = 2 if len(_WORD.findall(view.folded)) < LONG_WORDS else 3
-    return needed + 1 if manner == "steering" and voice.TOLD.search(view.folded) else needed
+    is_told = voice.TOLD.search(view.folded) or voice.DISPUTED.search(view.folded)
+    return needed + 1 if manner == "steering" and is_told else needed
 
 
 def _earliest(found: list[_Found]) -> _Found:

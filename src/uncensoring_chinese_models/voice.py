@@ -12,7 +12,7 @@ _OTHERS_VERB = (
 )
 REPORTED_BEFORE = re.compile(
     rf"(?<!\bi )\b{_OTHERS_VERB}\b|\baccording to (?!(?:the )?law)|\bsuch as\b|\bwhether\b|\bmyth that\b|\bphrase\b|\bofficially\b"
-    r"|(?<!我)(?<!我们)(?:声称|宣称|坚称|否认|表示(?!意见|看法|立场)|认为|写道|指出|报道|强调|主张|回应说|常说)|官方[^,.!?]{0,6}说|[他她们人员部府方媒长]说|(?<![所名职对])称(?![作为赞])|据(?:说|报|称|悉)|说[:']"
+    r"|(?<!我)(?<!我们)(?:声称|宣称|坚称|否认|表示(?!意见|看法|立场)|认为|写道|指出|报道|强调|主张|回应说|常说)|官方[^,.!?]{0,6}说|[他她们人员部府方媒长][只都也常]?说|(?<![所名职对])称(?![作为赞])|据(?:说|报|称|悉)|说[:']"
 )
 """Somebody else says it, if this stands before it in its sentence."""
 REPORTED_AFTER = re.compile(
@@ -41,7 +41,7 @@ OFFER = re.compile(
 )
 FIGURE = re.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozens?|hundreds?|thousands?|millions?)\b"
-    r"|(?<![这那每同])[一二两三四五六七八九十百千万几]{1,6}(?:人(?!工)|名|年|月|日|个|位|点)"
+    r"|(?<![这那每同])(?![一两几]个|一点|[一二三四五六七八九]?十年代|几十年)[一二两三四五六七八九十百千万几]{1,6}(?:人(?!工|口)|名|年|月|日|个|位|点)"
 )
 
 YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)年?|[一二〇零三四五六七八九]{4}年")
@@ -69,3 +69,7 @@ PUBLIC = re.compile(
     r"|政府|共产党|国民党|全党|警[方察员]|公安|军[队方人官警]|解放军|法院|法庭|官方|官员|当局|选举|宪法|主席|总统|总理|领导人|政策|政治|民主|独立|主权|起诉|审判|罪名|判决|运动(?!员|会|鞋|量)|战争|事件|革命|立法|条例|国安"
 )
 """Words of public affairs, which small talk does without."""
+DISPUTED = re.compile(
+    r"\b(?:critics|critici[sz]\w{1,4}|disput\w{1,3}|however|but|although|while|whereas|opponents|scholars|historians|in practice|official(?:ly)?)\b|批评|质疑|争议|学者|史家|然而|却|外界|主张|声称|实际上|事实上|官方"
+)
+"""Words of whoever sets one account against another."""
