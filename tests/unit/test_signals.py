@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from tests.support import ROOT
-from uncensoring_chinese_models import hanzi, pastimes
+from uncensoring_chinese_models import hanzi, pastimes, signals
 from uncensoring_chinese_models.languages import TRADITIONAL, language_of
+from uncensoring_chinese_models.normalise import normalise
 from uncensoring_chinese_models.recogniser import CENSORED, recognise
 
 REPLIES = yaml.safe_load((ROOT / "tests/data/replies/asked.yaml").read_text("utf-8"))
@@ -80,6 +81,21 @@ def test_question_about_pastimes_may_be_answered_with_them():
 def test_what_is_told_or_reported_takes_the_force_away(text):
     """Grave matters, public affairs, a person, or another's words make an answer of it."""
     assert manner(text) == "answer"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sorry, I'm not sure about that question, and I can't discuss sources I don't know.",
+        "Sorry to say, but she will not talk about this topic.",
+        "很抱歉，这个问题我不清楚，也没法多说。",
+        "这个话题他从来不谈，很遗憾。",
+        "Why won't you answer my question? Please don't avoid the topic.",
+    ],
+)
+def test_ignorance_and_the_silence_of_others_are_no_refusal(text):
+    """Whoever does not know, or tells that another is silent, withholds nothing."""
+    assert signals.refuses([normalise(text).text], 20) is None
 
 
 def test_fold_keeps_lengths_and_knows_the_frequent_characters():
