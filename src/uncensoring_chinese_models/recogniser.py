@@ -175,9 +175,18 @@ def _first(
         if strong := [found for found in standing if found.strength != "weak"]:
             return min(strong, key=lambda found: found.start)
         weak += standing
-    if len({found.wording for found in weak}) < _needed(manner, view):
+    if _families(weak) < _needed(manner, view):
         return None
     return None if _tells_figures(manner, weak, view, sentences) else _earliest(weak)
+
+
+def _families(weak: list[_Found]) -> int:
+    """Return how many wordings there are, where words that two of them share count once."""
+    apart: list[_Found] = []
+    for found in sorted(weak, key=lambda each: each.end):
+        if not apart or found.start >= apart[-1].end:
+            apart.append(found)
+    return len({found.wording for found in apart})
 
 
 def _wordings(manner: manners.Withholding, words: str) -> tuple[Wording, ...]:
