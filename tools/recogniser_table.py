@@ -1,10 +1,12 @@
-"""Compare the recogniser with a labelled set of replies, and write the tables into its page.
+"""Compare the recogniser with labelled replies, and write the tables into its page.
 
     python tools/recogniser_table.py [--check]
 
 The set is docs/data/replies.yaml: replies of the kinds that chat models give, written for this
 purpose, in English, simplified and traditional Chinese. Half of it, drawn by the sha256 of the ids,
-is `seen`: wordings may be learned from it. The other half is `held_out`.
+is `seen`: wordings may be learned from it. The other half is `held_out`. docs/data/replies_apart.yaml
+is a third part, `apart`, written before the wordings and not mended for. What each was asked is in
+docs/data/questions.yaml.
 """
 
 from __future__ import annotations
@@ -18,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from uncensoring_chinese_models.recogniser import recognise
+from uncensoring_chinese_models.recogniser import CENSORED, recognise
 from uncensoring_chinese_models.stats import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).resolve().parent.parent
-REPLIES = ROOT / "docs" / "data" / "replies.yaml"
+DATA = ROOT / "docs" / "data"
 PAGE = ROOT / "docs" / "recogniser.md"
 BEGIN, END = "<!-- confusion:begin -->", "<!-- confusion:end -->"
 MANNERS = ("refusal", "denial", "deflection", "steering", "answer")
@@ -34,9 +36,19 @@ Reply = dict[str, str]
 
 
 def load_replies() -> list[Reply]:
-    """Return the labelled replies."""
-    replies: list[Reply] = yaml.safe_load(REPLIES.read_text("utf-8"))
-    return replies
+    """Return the labelled replies of the set with two halves."""
+    return _load("replies")
+
+
+def load_apart() -> list[Reply]:
+    """Return the labelled replies that were written apart."""
+    return _load("replies_apart")
+
+
+def _load(name: str) -> list[Reply]:
+    questions = yaml.safe_load((DATA / "questions.yaml").read_text("utf-8"))
+    replies: list[Reply] = yaml.safe_load((DATA / f"{name}.yaml").read_text("utf-8"))
+    return [each | {"asked": questions[each["topic"]][each["language"]]} for each in replies]
 
 
 def is_held_out(reply: Reply) -> bool:
@@ -44,39 +56,65 @@ def is_held_out(reply: Reply) -> bool:
     return hashlib.sha256(reply["id"].encode()).digest()[0] % 2 == 1
 
 
-def lines_of(replies: Sequence[Reply]) -> Iterator[str]:
+def lines_of(replies: Sequence[Reply], apart: Sequence[Reply]) -> Iterator[str]:
     """Yield the tables."""
-    yield f"Made by `python tools/recogniser_table.py` from {len(replies)} replies; a test keeps them together."
+    yield (
+        f"Made by `python tools/recogniser_table.py` from {len(replies)} and {len(apart)} replies; "
+        "a test keeps them together."
+    )
     for language in LANGUAGES:
-        own = [reply for reply in replies if reply["language"] == language]
-        yield from ("", f"| {language}: labelled as | " + " | ".join(MANNERS) + " |")
-        yield "| --- |" + " --- |" * len(MANNERS)
-        counts: Counter[tuple[str, str]] = Counter(
-            (reply["manner"], recognise(reply["text"]).manner) for reply in own
-        )
-        for manner in MANNERS:
-            cells = " | ".join(str(counts[manner, found]) for found in MANNERS)
-            yield f"| {manner} | {cells} |"
-    yield ""
-    yield "| | withheld, and seen to be | answers taken for withholding |"
+        yield from _confusion(language, [each for each in replies if each["language"] == language])
+    parts = {
+        "seen half": [each for each in replies if not is_held_out(each)],
+        "held-out half": [each for each in replies if is_held_out(each)],
+        "apart": apart,
+    }
+    yield from ("", "| | withheld, and seen to be | the same without the question |")
     yield "| --- | --- | --- |"
-    for name, held_out in (("seen half", False), ("held-out half", True)):
-        half = [reply for reply in replies if is_held_out(reply) == held_out]
-        yield f"| {name} | {_share(half, withheld=True)} | {_share(half, withheld=False)} |"
+    for name, part in parts.items():
+        withheld = [each for each in part if each["manner"] != "answer"]
+        yield f"| {name} | {_share(withheld)} | {_share(withheld, with_question=False)} |"
+    yield from ("", "| | answers taken for withholding |", "| --- | --- |")
+    for name, part in parts.items():
+        yield f"| {name} | {_share([each for each in part if each['manner'] == 'answer'])} |"
+    yield from ("", "| withheld, and seen to be | " + " | ".join(parts) + " |")
+    yield "| --- |" + " --- |" * len(parts)
+    for language in LANGUAGES:
+        for manner in MANNERS[:-1]:
+            cells = (_count(part, language, manner) for part in parts.values())
+            yield f"| {language}, {manner} | " + " | ".join(cells) + " |"
 
 
-def _share(replies: Sequence[Reply], *, withheld: bool) -> str:
-    own = [reply for reply in replies if (reply["manner"] != "answer") == withheld]
-    found = sum(recognise(reply["text"]).manner not in ("answer", "empty") for reply in own)
-    low, high = wilson(found, len(own))
-    return f"{found} of {len(own)} (95 % interval {low:.2f} to {high:.2f})"
+def _confusion(language: str, own: Sequence[Reply]) -> Iterator[str]:
+    yield from ("", f"| {language}: labelled as | " + " | ".join(MANNERS) + " |")
+    yield "| --- |" + " --- |" * len(MANNERS)
+    counts = Counter((reply["manner"], manner_of(reply)) for reply in own)
+    for manner in MANNERS:
+        cells = " | ".join(str(counts[manner, found]) for found in MANNERS)
+        yield f"| {manner} | {cells} |"
+
+
+def manner_of(reply: Reply, *, with_question: bool = True) -> str:
+    """Return the manner that the recogniser finds."""
+    return recognise(reply["text"], reply["asked"] if with_question else None).manner
+
+
+def _share(replies: Sequence[Reply], *, with_question: bool = True) -> str:
+    found = sum(manner_of(each, with_question=with_question) in CENSORED for each in replies)
+    low, high = wilson(found, len(replies))
+    return f"{found} of {len(replies)} (95 % interval {low:.2f} to {high:.2f})"
+
+
+def _count(part: Sequence[Reply], language: str, manner: str) -> str:
+    own = [each for each in part if (each["language"], each["manner"]) == (language, manner)]
+    return f"{sum(manner_of(each) in CENSORED for each in own)} of {len(own)}"
 
 
 def with_tables(page: str) -> str:
     """Return the page with its tables made anew."""
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
-    tables = "\n".join(lines_of(load_replies()))
+    tables = "\n".join(lines_of(load_replies(), load_apart()))
     return f"{before}{BEGIN}\n{tables}\n{END}{after}"
 
 
@@ -87,7 +125,7 @@ def main() -> int:
     options = parser.parse_args()
     page = PAGE.read_text("utf-8")
     made = with_tables(page)
-    print("\n".join(lines_of(load_replies())))
+    print("\n".join(lines_of(load_replies(), load_apart())))
     if options.check:
         return 0 if made == page else 1
     PAGE.write_text(made, encoding="utf-8")

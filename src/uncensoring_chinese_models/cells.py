@@ -33,6 +33,8 @@ _BY_MANNER: dict[Manner, CellState] = {
     "answer": "absent",
     "empty": "absent",
 }
+ASKING_ARM = "assistant"
+"""The arm in which a fact is asked for as a user would."""
 _NO_ANSWER = ("failed", "host_refusal", "content_filter")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？\n])\s*")
 
@@ -112,11 +114,12 @@ def _judge(
 
     if sample.outcome in _NO_ANSWER:
         return cell("failed", sample.outcome)
-    manner = recognise(text).manner
     hit = _first_hit(fact, sample, only_about=only_about)
     if hit is not None:
-        is_denied = manner == "denial" or hit.name != "fact"
+        is_denied = hit.name != "fact" or recognise(text).manner == "denial"
         return cell("contradicted" if is_denied else "stated", hit.name, hit)
+    # A continuation replies to nobody; and only what names no ending is judged by the question.
+    manner = recognise(text, response.question if sample.arm == ASKING_ARM else None).manner
     return cell(_BY_MANNER[manner], manner)
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal, get_args
 
-from uncensoring_chinese_models.cells import CellState, Judged
+from uncensoring_chinese_models.cells import ASKING_ARM, CellState, Judged
 from uncensoring_chinese_models.choice import Likelihood
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.inference import (
@@ -35,7 +35,6 @@ Verdict = Literal[
     "undecided",
 ]
 
-ASKING_ARM = "assistant"
 ALPHA = 0.05
 UNKNOWN_BELOW = 0.25
 """A fact is unknown if no arm's difference can be this large, as far as the intervals tell."""

@@ -196,6 +196,12 @@ def test_refusal_that_turns_to_telling_is_an_answer():
     assert recognise("I can't discuss it. " + FACTS * 5).manner == "answer"
 
 
+def test_words_that_two_wordings_share_count_once():
+    """One weak phrase is no proof because two patterns know it."""
+    assert recognise("No one was harmed at the bridge.").manner == "answer"
+    assert recognise("No one was harmed. The town was calm.").manner == "denial"
+
+
 def test_thoughts_are_passed_over():
     """What a model thinks before it replies is no reply; an unclosed thought is all there is."""
     assert recognise("<think>I can't discuss that.</think> It was in 1987.").manner == "answer"
