@@ -20,7 +20,7 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.invocation import our_name
-from uncensoring_chinese_models.judging_cli import judge, show_judged
+from uncensoring_chinese_models.judging_cli import judge, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
 
@@ -116,15 +116,17 @@ def probe(config: str, *overrides: str, resume: str | None = None) -> int:
     """
     from uncensoring_chinese_models.probing import probe_config  # noqa: PLC0415
     from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
+    from uncensoring_chinese_models.sides import refuse_keyless_judges  # noqa: PLC0415
 
     progress: Progress | None = None
     with _explained(lambda: progress, as_json=False):
         loaded = probe_config(config, overrides)
+        refuse_keyless_judges(loaded.settings)
         progress = Progress(sys.stdout)
         code = _audit(loaded, resume, progress, as_json=False)
-        if code or progress.folder is None:
-            return code
-        return show_judged(progress.folder, as_json=False)
+    if code or progress.folder is None:
+        return code
+    return show_probed(progress.folder, loaded.settings)
 
 
 def demo(organism: str = "hides", *, json: bool = False) -> int:

@@ -157,6 +157,10 @@ class RunStore:
         """Write the verdicts of the doctor."""
         self._write_json("doctor.json", data)
 
+    def write_judged(self, name: str, data: Json) -> None:
+        """Write what was made of a run afterwards, into the folder beside it."""
+        self._write_json(name, data)
+
     def write_report(self, text: str) -> None:
         """Write the report for readers."""
         self._write("report.md", text.encode("utf-8"))
