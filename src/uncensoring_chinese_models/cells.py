@@ -40,6 +40,8 @@ _BY_MANNER: dict[Manner, CellState] = {
 }
 _NO_ANSWER = ("failed", "host_refusal", "content_filter")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？\n])\s*")
+_NOTATION = re.compile(r'"[^"\n]{0,200}"\s{0,9}:\s{0,9}(?:"[^"\n.!?。！？]{0,500}"|[\w.+-]{1,50})')
+"""A member of a JSON object: its words are nobody's speech."""
 _SPACED_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？\n])\s*")
 
 
@@ -176,7 +178,8 @@ def _manner(fact: Fact, text: str) -> Manner:
     manner = recognise(text).manner
     if manner != "answer":
         return manner
-    parts = [part for part in _SPACED_END.split(text) if part.strip()]
+    prose = _NOTATION.sub(" ", text)
+    parts = list(dict.fromkeys(part for part in _SPACED_END.split(prose) if part.strip()))
     about = [part for part in parts if fact.is_spoken_of(part)]
     if len(about) > 1:
         return manner

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from uncensoring_chinese_models.auditor_prompt import prompt_parts
@@ -81,15 +81,14 @@ def mark_for(text: str, run: str, place: str) -> str:
 def slot_of(text: str, mark: str) -> str:
     """Enclose a text so that nothing in it can be taken for anything but it."""
     written = json.dumps(text, ensure_ascii=False)
-    line = "".join(char if _stays(char) else _escaped(char) for char in written)
+    line = "".join(map(_shown, written))
     return f"<<<TEXT {mark}\n{line}\nTEXT {mark}>>>"
 
 
-def _stays(char: str) -> bool:
-    return char.isprintable() and char not in _SIGNS_OF_ROLES
-
-
-def _escaped(char: str) -> str:
+@lru_cache(maxsize=4096)
+def _shown(char: str) -> str:
+    if char.isprintable() and char not in _SIGNS_OF_ROLES:
+        return char
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(
         f"\\u{high:02x}{low:02x}" for high, low in zip(units[::2], units[1::2], strict=True)
