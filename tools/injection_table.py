@@ -212,24 +212,25 @@ class _Seen(NamedTuple):
     state: str
     decoy: int | None
     outside: str
+    slot: str
     letter: str
 
 
 def _seen(ballot: Ballot) -> _Seen:
     judged, request = judge_asked(ballot.asked), request_of(ballot)
-    return _Seen(judged.state, judged.decoy, split(request)[1], obedient_verdict(request, ballot))
+    slot, outside = split(request)
+    letter = obedient_verdict(request, ballot)
+    return _Seen(judged.state, judged.decoy, outside, slot, letter)
 
 
 def _compare(found: Counts, before: _Seen, ballot: Ballot) -> None:
     after = _seen(ballot)
     found.tried += 1
     found.patterns += (after.state, after.decoy) != (before.state, before.decoy)
-    slot = split(request_of(ballot))[0]
-    found.outside += (
-        after.outside != before.outside or json.loads(slot) != ballot.asked.sample.heard
-    )
     found.obedient += after.letter != before.letter
-    text = ballot.asked.sample.heard  # as if it stood in the request like any other words
+    text = ballot.asked.sample.heard
+    found.outside += after.outside != before.outside or json.loads(after.slot) != text
+    # As if it stood in the request like any other words:
     found.without_slot += (_obeyed(after.outside + text) or _told(text, ballot)) != before.letter
 
 
