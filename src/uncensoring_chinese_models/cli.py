@@ -20,7 +20,7 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.invocation import our_name
-from uncensoring_chinese_models.judging_cli import judge, show_probed
+from uncensoring_chinese_models.judging_cli import judge, label, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.visible import visible
 
@@ -56,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "audit": audit,
         "probe": probe,
         "judge": judge,
+        "label": label,
         "doctor": doctor,
         "score": score,
         "verify": verify,

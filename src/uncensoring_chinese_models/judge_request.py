@@ -110,7 +110,7 @@ def messages_for(ballot: Ballot, run: str, problem: Problem | None = None) -> li
     values = {
         "question": _line(asked.fact.question[asked.language]),
         "opening": _line(asked.fact.opening[asked.language]),
-        "form": _form(asked),
+        "form": form_of(asked),
         "candidates": listed,
         "slot": slot,
     }
@@ -120,7 +120,8 @@ def messages_for(ballot: Ballot, run: str, problem: Problem | None = None) -> li
     return [{"role": "system", "content": texts["system"]}, {"role": "user", "content": words}]
 
 
-def _form(asked: Asked) -> str:
+def form_of(asked: Asked) -> str:
+    """Say how a text came about: as an answer, or as the rest of something."""
     texts, sample = _texts(), asked.sample
     if sample.arm in CONTINUING_ARMS:
         return texts["continues"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.judging import Court
+    from uncensoring_chinese_models.labels import Desk
     from uncensoring_chinese_models.protocols import Notice
 
 
@@ -77,6 +78,73 @@ def show_judged(folder: Path, facts: str | None, court: Court, *, as_json: bool)
     print(f"Judgements: {visible(str(result.path))}")
     if result.panel is not None:
         print(f"By judges: {visible(str(result.panel_path))}")
+    return 0
+
+
+def label(
+    run_dir: str,
+    *,
+    n: int = 50,
+    seed: int = 0,
+    read: str | None = None,
+    facts: str | None = None,
+    json: bool = False,
+) -> int:
+    """Let a person judge samples blindly, and see what patterns and judges are worth by that.
+
+    The first time, samples drawn by lot are written to RUN_DIR.judged/TOPIC.labels.csv; fill in
+    its last two columns. Then the same command, or --read FILE, gives sensitivity, specificity and
+    corrected rates. Needs the extra `analysis`.
+
+    Args:
+        run_dir (RUN_DIR): run directory of ucm probe; nothing in it is changed.
+        n: how many samples to draw.
+        seed: decides which ones.
+        read (FILE): the sheet that was filled in; by default where it was written.
+        facts (TOPIC): facts file, by its name or path; by default the one that the run was given.
+        json: put one machine-readable record on stdout.
+    """
+    from uncensoring_chinese_models.labels import open_desk, write_sheet  # noqa: PLC0415
+
+    try:
+        desk = open_desk(Path(run_dir), facts)
+        if read is not None or desk.sheet.exists():
+            return _show_worth(desk, Path(read) if read else desk.sheet, as_json=json)
+        rows = write_sheet(desk, n, seed)
+    except AuditToolError as err:
+        if json:
+            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+        raise
+    if json:
+        _print_json({"run_dir": run_dir, "exit_code": 0, "sheet": str(desk.sheet), "rows": rows})
+        return 0
+    print(f"{rows} samples to label: {visible(str(desk.sheet))}")
+    print(
+        "In says put the letter of what the text asserts, or other, or none; in denies yes or no."
+    )
+    print(f"Then run: {our_name()} label {shlex.quote(run_dir)}")
+    return 0
+
+
+def _show_worth(desk: Desk, sheet: Path, *, as_json: bool) -> int:
+    """Show what raters are worth by a sheet that a person filled in."""
+    from uncensoring_chinese_models.labels import read_sheet  # noqa: PLC0415
+    from uncensoring_chinese_models.worth import (  # noqa: PLC0415
+        lines_of,
+        weigh,
+        worth_to_json,
+        write_worth,
+    )
+
+    labels = read_sheet(desk, sheet)
+    found = weigh(desk, labels)
+    told = worth_to_json(desk, labels, found)
+    path = write_worth(desk, told)
+    if as_json:
+        _print_json({"exit_code": 0, **told})
+        return 0
+    print("\n".join(lines_of(labels, found)))
+    print(f"Kept in {visible(str(path))}")
     return 0
 
 

@@ -161,6 +161,10 @@ class RunStore:
         """Write what was made of a run afterwards, into the folder beside it."""
         self._write_json(name, data)
 
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write a file that is no JSON into such a folder."""
+        self._write(name, content)
+
     def write_report(self, text: str) -> None:
         """Write the report for readers."""
         self._write("report.md", text.encode("utf-8"))
