@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tests.provider.wire import Ask, Json, text_of
 
 _SLOT = re.compile(r"^<<<TEXT (?P<mark>[0-9a-f]+)\n(?P<line>.*)\nTEXT (?P=mark)>>>$", re.MULTILINE)
-_OPTION = re.compile(r"^([A-Z]+): (\".*\")$", re.MULTILINE)
+_OPTION = re.compile(r"^([A-Z]{1,2}): (\".*\")$", re.MULTILINE)
 
 
 class Case(NamedTuple):
