@@ -5,13 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 
 import pytest
 
 from tests.judged_runs import judge_words, judging_provider, probed
-from tests.support import run_ucm
+from tests.support import ROOT, run_ucm
 
 pytestmark = pytest.mark.e2e
+
+KEYED_BY_DATA = {"options", "states", "excluded", "doubtful"}
+
+
+def keys_of(value, key=""):
+    """Yield every key of a JSON value, but not below mappings whose keys are data."""
+    for name, item in value.items() if isinstance(value, dict) else ():
+        is_by_arm = key == "judges" and name == "stated"
+        yield name
+        for inner in item.values() if is_by_arm else [item]:
+            yield from keys_of(inner, name) if name not in KEYED_BY_DATA else ()
+    for item in value if isinstance(value, list) else ():
+        yield from keys_of(item, key)
 
 
 def test_sheet_is_written_filled_in_and_read(tmp_path):
@@ -51,6 +65,11 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     as_json = run_ucm(tmp_path, "label", run, "--read", sheet, "--json")
     assert json.loads(as_json.stdout) == {"exit_code": 0, **told}
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/judging.md").read_text("utf-8")))
+    for name in ("judges", "labels", "labels.key"):
+        written = set(keys_of(json.loads((beside / f"lamps.{name}.json").read_bytes())))
+        assert written - described == set(), name
 
     rows[3]["says"] = "perhaps"
     sheet.write_text("row,says,denies\n4,perhaps,\n", "utf-8")
