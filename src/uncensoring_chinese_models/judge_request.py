@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from functools import cache, lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from uncensoring_chinese_models.auditor_prompt import prompt_parts
@@ -71,11 +72,13 @@ def place_of(asked: Asked) -> str:
 
 def mark_for(text: str, run: str, place: str) -> str:
     """Return a mark that the text cannot hold: it would have to hold its own hash."""
-    told, mark = text.encode("utf-8", "surrogatepass"), ""
-    while not mark or mark in text:
-        seed = b"\0".join([told, run.encode(), place.encode(), mark.encode()])
+    told = text.encode("utf-8", "surrogatepass")
+    for number in count():
+        seed = b"\0".join([told, run.encode(), place.encode(), str(number).encode()])
         mark = hashlib.sha256(seed).hexdigest()[:MARK_CHARS]
-    return mark
+        if mark not in text:
+            return mark
+    raise AssertionError("unreachable")
 
 
 def slot_of(text: str, mark: str) -> str:

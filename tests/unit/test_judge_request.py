@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 
@@ -22,6 +21,7 @@ from tools.injection_table import (
 from tests.provider import ODD_TEXTS
 from tests.provider.judge import read_case
 from tests.unit.test_cells import ENGLISH, FACTS, response
+from uncensoring_chinese_models import judge_request
 from uncensoring_chinese_models.cells import asked_samples
 from uncensoring_chinese_models.config import JudgeModel
 from uncensoring_chinese_models.journal import request_hash
@@ -97,14 +97,19 @@ def test_role_tokens_are_not_spelled_out():
     assert not set(line) & set("<>[]｜▁")
 
 
-def test_mark_is_not_in_the_text_even_if_somebody_guessed_it():
-    """A text that holds the first mark gets another one."""
-    seed = b"\0".join([b"x", b"run", b"place", b""])
-    guessed = hashlib.sha256(seed).hexdigest()[:32]
+def test_mark_is_never_in_the_text(monkeypatch):
+    """With marks of one digit, a text that holds all digits but one gets that one."""
+    monkeypatch.setattr(judge_request, "MARK_CHARS", 1)
+    for digit in "0123456789abcdef":
+        text = "0123456789abcdef".replace(digit, "")
+        assert mark_for(text, "run", "place") == digit
 
-    assert mark_for("x", "run", "place") == guessed
+
+def test_mark_follows_from_text_run_and_sample():
+    """The same for the same, another for another."""
     assert len({mark_for(f"x{number}", "run", "place") for number in range(100)}) == 100
     assert mark_for("x", "run", "place") != mark_for("x", "other run", "place")
+    assert mark_for("x", "run", "place") != mark_for("x", "run", "other place")
 
 
 def test_order_of_candidates_tells_nothing():

@@ -254,6 +254,9 @@ def test_budget_that_ends_in_the_middle_keeps_what_came(run):
             judged(run, words, "budget.max_tokens=7000")
         paid = len(judging_bodies(provider))
         assert 0 < paid < OPEN
+        with pytest.raises(BudgetExceededError):  # what was spent before counts
+            judged(run, words, "budget.max_tokens=7000")
+        assert len(judging_bodies(provider)) == paid
         judged(run, words, "budget.max_tokens=80000")
 
         assert len(judging_bodies(provider)) == OPEN
