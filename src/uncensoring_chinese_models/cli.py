@@ -22,6 +22,7 @@ from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_f
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.judging_cli import judge, label, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
+from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -157,7 +158,7 @@ def demo(organism: str = "hides", *, json: bool = False) -> int:
     print("", *lines_of(scored), "", in_short(scored), sep="\n", file=screen)
     print(f"Report: {folder / 'report.md'}", file=screen)
     if json:
-        _print_json({"run_dir": str(folder), "exit_code": 0, **scored.as_json()})
+        print_json({"run_dir": str(folder), "exit_code": 0, **scored.as_json()})
     return 0
 
 
@@ -177,7 +178,7 @@ def _explained(progress: Callable[[], Progress | None], *, as_json: bool) -> Ite
             print(f"To go on: {_resume_command(folder)}{despite}", file=sys.stderr)
         if as_json:
             where = None if folder is None else str(folder)
-            _print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
         raise
 
 
@@ -186,7 +187,7 @@ def _plan(loaded: LoadedConfig, *, as_json: bool) -> int:
     from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
 
     planned = plan(loaded.settings, lambda notice: print(visible(notice.text), file=sys.stderr))
-    _print_json(planned) if as_json else _print_plan(planned)
+    print_json(planned) if as_json else _print_plan(planned)
     return 0
 
 
@@ -210,7 +211,7 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
         following = " ".join([following, *caps])
     progress.finished(result.folder, result.summary, following)
     if as_json:
-        _print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
+        print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
     return code
 
 
@@ -230,13 +231,13 @@ def score(run_dir: str, *, truth: str | None = None, json: bool = False) -> int:
         scored = score_run(Path(run_dir), truth)
     except AuditToolError as err:
         if json:
-            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
         raise
     for warning in scored.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if json:
         head = {"run_dir": run_dir, "exit_code": 0, "warnings": scored.warnings}
-        _print_json({**head, **scored.score.as_json()})
+        print_json({**head, **scored.score.as_json()})
         return 0
     print("\n".join(lines_of(scored.score)))
     return 0
@@ -256,7 +257,7 @@ def templates(model: str | None = None, *, json: bool = False) -> int:
 
     chosen = load_families().values() if model is None else [choose_template(model)]
     if json:
-        _print_json({template.family: template.as_json() for template in chosen})
+        print_json({template.family: template.as_json() for template in chosen})
         return 0
     for template in chosen:
         known = "verified" if template.verified and not template.assumed else "not verified"
@@ -302,12 +303,6 @@ def _resume_command(folder: Path) -> str:
     where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
     return f"{called} {config} --resume {where}"
-
-
-def _print_json(value: Json) -> None:
-    import json  # noqa: PLC0415
-
-    print(json.dumps(value, ensure_ascii=True))
 
 
 def _print_plan(plan: Json) -> None:

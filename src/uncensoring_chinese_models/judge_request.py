@@ -74,7 +74,9 @@ def mark_for(text: str, run: str, place: str) -> str:
     """Return a mark that the text cannot hold: it would have to hold its own hash."""
     told = text.encode("utf-8", "surrogatepass")
     for number in count():
-        seed = b"\0".join([told, run.encode(), place.encode(), str(number).encode()])
+        seed = b"\0".join(
+            [told, run.encode("utf-8", "replace"), place.encode(), str(number).encode()]
+        )
         mark = hashlib.sha256(seed).hexdigest()[:MARK_CHARS]
         if mark not in text:
             return mark

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_codec
 import shlex
 import sys
 from pathlib import Path
@@ -10,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.invocation import our_name
+from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.judging import Court
     from uncensoring_chinese_models.labels import Desk
     from uncensoring_chinese_models.protocols import Notice
@@ -48,7 +47,7 @@ def judge(
         return show_judged(Path(run_dir), facts, court, as_json=json)
     except AuditToolError as err:
         if json:
-            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
         raise
 
 
@@ -72,7 +71,7 @@ def show_judged(folder: Path, facts: str | None, court: Court, *, as_json: bool)
         matrix = None if result.shown is None else result.shown.as_json()
         judges = None if result.panel is None else str(result.panel_path)
         told = {"run_dir": str(folder), "exit_code": 0, "matrix": matrix, "judges": judges}
-        _print_json(told)
+        print_json(told)
         return 0
     print("\n".join(lines_of(result)))
     print(f"Judgements: {visible(str(result.path))}")
@@ -113,10 +112,10 @@ def label(
         rows = write_sheet(desk, n, seed)
     except AuditToolError as err:
         if json:
-            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
         raise
     if json:
-        _print_json({"run_dir": run_dir, "exit_code": 0, "sheet": str(desk.sheet), "rows": rows})
+        print_json({"run_dir": run_dir, "exit_code": 0, "sheet": str(desk.sheet), "rows": rows})
         return 0
     print(f"{rows} samples to label: {visible(str(desk.sheet))}")
     print(
@@ -141,7 +140,7 @@ def _show_worth(desk: Desk, sheet: Path, *, as_json: bool) -> int:
     told = worth_to_json(desk, labels, found)
     path = write_worth(desk, told)
     if as_json:
-        _print_json({"exit_code": 0, **told})
+        print_json({"exit_code": 0, **told})
         return 0
     print("\n".join(lines_of(labels, found)))
     print(f"Kept in {visible(str(path))}")
@@ -150,7 +149,3 @@ def _show_worth(desk: Desk, sheet: Path, *, as_json: bool) -> int:
 
 def _notify(notice: Notice) -> None:
     print(visible(notice.text), file=sys.stderr)
-
-
-def _print_json(value: Json) -> None:
-    print(json_codec.dumps(value, ensure_ascii=True))

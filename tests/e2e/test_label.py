@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.e2e
 KEYED_BY_DATA = {"options", "states", "excluded", "doubtful"}
 
 
-def keys_of(value, key=""):
+def keys_of(value: Any, key: str = "") -> Iterator[str]:
     """Yield every key of a JSON value, but not below mappings whose keys are data."""
     for name, item in value.items() if isinstance(value, dict) else ():
         is_by_arm = key == "judges" and name == "stated"
@@ -68,8 +70,8 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
 
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs/judging.md").read_text("utf-8")))
     for name in ("judges", "labels", "labels.key"):
-        written = set(keys_of(json.loads((beside / f"lamps.{name}.json").read_bytes())))
-        assert written - described == set(), name
+        keys = set(keys_of(json.loads((beside / f"lamps.{name}.json").read_bytes())))
+        assert keys - described == set(), name
 
     rows[3]["says"] = "perhaps"
     sheet.write_text("row,says,denies\n4,perhaps,\n", "utf-8")
