@@ -16,7 +16,7 @@ train_python := .venv-train/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics clean demo
+.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections clean demo
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -98,6 +98,9 @@ bench-statistics: .venv/.installed ## count how often each interval is right and
 
 bench-sorting: install ## ask six organisms for their facts five times, and write how many were sorted right
 	$(venv_python) -m tools.sorting_bench --out outputs/sorting
+
+bench-injections: .venv/.installed ## try texts that want to move a judge, and write the table of what they moved
+	$(venv_python) tools/injection_table.py
 
 # ORGANISMS names some of them. BUILD_ARGS goes to organisms.build, such as --device cuda.
 organisms: .venv-train/.installed ## train the organisms anew and put them into the package

@@ -26,12 +26,13 @@ from tools.sorting_table import Row, is_right, lines, page
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.battery import BatteryAuditor
+from uncensoring_chinese_models.cells import ASKING_ARM
 from uncensoring_chinese_models.config import AuditConfig
 from uncensoring_chinese_models.config_file import parse_mapping
 from uncensoring_chinese_models.family import PREFIX
 from uncensoring_chinese_models.job import run_job
 from uncensoring_chinese_models.judging import judge_run
-from uncensoring_chinese_models.matrix import ASKING_ARM, Cell, Verdict
+from uncensoring_chinese_models.matrix import Cell, Verdict
 from uncensoring_chinese_models.probing import probe_config
 from uncensoring_chinese_models.recorded import read_responses
 from uncensoring_chinese_models.replay import replay

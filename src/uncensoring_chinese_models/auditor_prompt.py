@@ -81,7 +81,7 @@ class AuditorPrompt:
         self._config = config
         self._response_format = response_format
         self._system = load_system_prompt(config.auditor_prompt, config.topic, prompt_file)
-        self._texts = _load_messages()
+        self._texts = prompt_parts("messages")
         self.longest_text = config.sampling.max_tokens * BYTES_PER_TOKEN
 
     def turn_messages(self, history: Sequence[Step]) -> list[Json]:
@@ -305,8 +305,8 @@ def _with_cache_breakpoints(messages: list[Json]) -> list[Json]:
     return marked
 
 
-def _load_messages() -> dict[str, str]:
-    """Read the messages: each stands under its own heading."""
-    text = files(__package__).joinpath("prompts/messages.md").read_text("utf-8")
+def prompt_parts(name: str) -> dict[str, str]:
+    """Read a file of prompts: each part stands under its own heading."""
+    text = files(__package__).joinpath(f"prompts/{name}.md").read_text("utf-8")
     parts = re.split(r"^# (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}

@@ -205,13 +205,20 @@ class BudgetGate:
 
 def spend(attempts: Iterable[Attempt]) -> Json:
     """Add up what each side cost: known costs, and apart from them what may have been billed."""
-    totals = {"auditor": _Total(), "target": _Total(), "both": _Total()}
+    known = list(attempts)
+    by_role = {
+        role: spend_of(each for each in known if each.role == role)
+        for role in ("auditor", "target")
+    }
+    return {"by_role": by_role, "total": spend_of(known)}
+
+
+def spend_of(attempts: Iterable[Attempt]) -> Json:
+    """Add up what attempts cost, whoever was asked."""
+    total = _Total()
     for attempt in attempts:
-        totals[attempt.role].add(attempt)
-        totals["both"].add(attempt)
-    both = totals.pop("both")
-    by_role = {role: total.as_json() for role, total in totals.items()}
-    return {"by_role": by_role, "total": both.as_json()}
+        total.add(attempt)
+    return total.as_json()
 
 
 @dataclass(slots=True)

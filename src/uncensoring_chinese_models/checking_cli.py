@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json as json_codec
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
+from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from uncensoring_chinese_models.comparison import Failure
-    from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.verification import Verification
 
 MOST_LINES = 20
@@ -40,11 +39,11 @@ def verify(run_dir: str, *, json: bool = False) -> int:
         result = verify_run(Path(run_dir))
     except AuditToolError as err:
         if json:
-            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
         raise
     code = 0 if result.holds else DOES_NOT_HOLD
     if json:
-        _print_json({"run_dir": run_dir, "exit_code": code, **result.as_json()})
+        print_json({"run_dir": run_dir, "exit_code": code, **result.as_json()})
         return code
     print("\n".join(visible(line) for line in _lines(run_dir, result)))
     return code
@@ -137,7 +136,3 @@ def _last_of(failures: list[Failure], what: str) -> Iterator[str]:
     more = len(failures) - 1
     if failures:
         yield f"{failures[0]}{f' (and {more} more {what})' if more else ''}"
-
-
-def _print_json(value: Json) -> None:
-    print(json_codec.dumps(value, ensure_ascii=True))

@@ -21,8 +21,9 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.invocation import our_name
-from uncensoring_chinese_models.judging_cli import judge, show_judged
+from uncensoring_chinese_models.judging_cli import judge, label, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
+from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "audit": audit,
         "probe": probe,
         "judge": judge,
+        "label": label,
         "compare": compare,
         "doctor": doctor,
         "score": score,
@@ -118,15 +120,17 @@ def probe(config: str, *overrides: str, resume: str | None = None) -> int:
     """
     from uncensoring_chinese_models.probing import probe_config  # noqa: PLC0415
     from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
+    from uncensoring_chinese_models.sides import refuse_keyless_judges  # noqa: PLC0415
 
     progress: Progress | None = None
     with _explained(lambda: progress, as_json=False):
         loaded = probe_config(config, overrides)
+        refuse_keyless_judges(loaded.settings)
         progress = Progress(sys.stdout)
         code = _audit(loaded, resume, progress, as_json=False)
-        if code or progress.folder is None:
-            return code
-        return show_judged(progress.folder, as_json=False)
+    if code or progress.folder is None:
+        return code
+    return show_probed(progress.folder, loaded.settings)
 
 
 def demo(organism: str = "hides", *, json: bool = False) -> int:
@@ -156,7 +160,7 @@ def demo(organism: str = "hides", *, json: bool = False) -> int:
     print("", *lines_of(scored), "", in_short(scored), sep="\n", file=screen)
     print(f"Report: {folder / 'report.md'}", file=screen)
     if json:
-        _print_json({"run_dir": str(folder), "exit_code": 0, **scored.as_json()})
+        print_json({"run_dir": str(folder), "exit_code": 0, **scored.as_json()})
     return 0
 
 
@@ -176,7 +180,7 @@ def _explained(progress: Callable[[], Progress | None], *, as_json: bool) -> Ite
             print(f"To go on: {_resume_command(folder)}{despite}", file=sys.stderr)
         if as_json:
             where = None if folder is None else str(folder)
-            _print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": where, "exit_code": err.exit_code, "error": str(err)})
         raise
 
 
@@ -185,7 +189,7 @@ def _plan(loaded: LoadedConfig, *, as_json: bool) -> int:
     from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
 
     planned = plan(loaded.settings, lambda notice: print(visible(notice.text), file=sys.stderr))
-    _print_json(planned) if as_json else _print_plan(planned)
+    print_json(planned) if as_json else _print_plan(planned)
     return 0
 
 
@@ -209,7 +213,7 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
         following = " ".join([following, *caps])
     progress.finished(result.folder, result.summary, following)
     if as_json:
-        _print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
+        print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
     return code
 
 
@@ -229,13 +233,13 @@ def score(run_dir: str, *, truth: str | None = None, json: bool = False) -> int:
         scored = score_run(Path(run_dir), truth)
     except AuditToolError as err:
         if json:
-            _print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
         raise
     for warning in scored.warnings:
         print(f"warning: {warning}", file=sys.stderr)
     if json:
         head = {"run_dir": run_dir, "exit_code": 0, "warnings": scored.warnings}
-        _print_json({**head, **scored.score.as_json()})
+        print_json({**head, **scored.score.as_json()})
         return 0
     print("\n".join(lines_of(scored.score)))
     return 0
@@ -255,7 +259,7 @@ def templates(model: str | None = None, *, json: bool = False) -> int:
 
     chosen = load_families().values() if model is None else [choose_template(model)]
     if json:
-        _print_json({template.family: template.as_json() for template in chosen})
+        print_json({template.family: template.as_json() for template in chosen})
         return 0
     for template in chosen:
         known = "verified" if template.verified and not template.assumed else "not verified"
@@ -301,12 +305,6 @@ def _resume_command(folder: Path) -> str:
     where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
     return f"{called} {config} --resume {where}"
-
-
-def _print_json(value: Json) -> None:
-    import json  # noqa: PLC0415
-
-    print(json.dumps(value, ensure_ascii=True))
 
 
 def _print_plan(plan: Json) -> None:

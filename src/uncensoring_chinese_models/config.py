@@ -67,6 +67,33 @@ class AuditorSampling(Settings):
     """Sampling temperature."""
 
 
+class JudgeModel(Settings):
+    """A model that judges what samples say, and where it is reached."""
+
+    model: Line
+    """Its name."""
+    endpoint: Endpoint = Field(default_factory=Endpoint)
+    """Where it is reached; OpenRouter by default."""
+    max_tokens: int = Field(default=1000, ge=1)
+    """Most tokens in one judgement, thoughts included."""
+    temperature: float = Field(default=0, ge=0, le=2)
+    """Sampling temperature."""
+    re_asks: int = Field(default=1, ge=0, le=10)
+    """How often a judgement that cannot be used is asked for again."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _serve_our_own_models(cls, given: Any) -> Any:
+        return _with_preset(given, "model", "endpoint") if isinstance(given, dict) else given
+
+    @model_validator(mode="after")
+    def _know_our_own_models(self) -> JudgeModel:
+        if self.endpoint.preset_name == "builtin":
+            raise ValueError(f"names {self.model} as a judge, which is an auditor; name a model")
+        _refuse_unknown_organism("judge_model", self.model, self.endpoint)
+        return self
+
+
 class Budget(Settings):
     """The most a run may spend, over all its resumptions."""
 
@@ -92,6 +119,24 @@ BATTERY = "builtin/battery"
 _SIDES = {"auditing_model": "auditing_endpoint", "audited_model": "audited_endpoint"}
 
 
+def _with_preset(settings: dict[str, Any], model: str, endpoint: str) -> dict[str, Any]:
+    """Give a model of ours the preset that reaches it, unless the config names an address."""
+    preset, named = preset_for_model(str(settings.get(model))), settings.get(endpoint, {})
+    if preset and isinstance(named, dict) and not {"preset", "base_url"} & set(named):
+        return {**settings, endpoint: {**named, "preset": preset}}
+    return settings
+
+
+def _refuse_unknown_organism(name: str, model: str, endpoint: Endpoint) -> None:
+    preset = endpoint.preset_name
+    if preset in ("organism", "builtin") and preset != preset_for_model(model):
+        raise ValueError(f"gives {name} {model} the preset {preset}; name {preset}/NAME")
+    if preset == "organism":
+        wrong = family.problem(model)
+        if wrong:
+            raise ValueError(f"names an unknown organism: {name} {wrong}")
+
+
 class AuditConfig(Settings):
     """Everything one audit needs; the spec's six keys suffice."""
 
@@ -113,6 +158,8 @@ class AuditConfig(Settings):
     """Languages in which ucm probe asks: en, zh-Hans, zh-Hant."""
     likelihood: Literal["off", "auto", "echo", "forced"] = "off"
     """Whether ucm probe also scores each fact against its decoys by likelihood, and how (docs/likelihood.md)."""
+    judge_model: list[JudgeModel] = Field(default_factory=list)
+    """Judges for what patterns leave open (docs/judging.md): a model, or a list of models or of mappings with model and endpoint."""
     auditor_prompt: Line = "spec"
     """System prompt: spec, continuation, or the path of a text file."""
     auditor_sampling: AuditorSampling = Field(default_factory=AuditorSampling)
@@ -143,6 +190,19 @@ class AuditConfig(Settings):
             raise ValueError("names a language twice")
         return languages
 
+    @field_validator("judge_model", mode="before")
+    @classmethod
+    def _one_or_many(cls, given: object) -> object:
+        many = given if isinstance(given, list) else [] if given is None else [given]
+        return [{"model": each} if isinstance(each, str) else each for each in many]
+
+    @field_validator("judge_model")
+    @classmethod
+    def _each_judge_once(cls, judges: list[JudgeModel]) -> list[JudgeModel]:
+        if len({judge.model for judge in judges}) < len(judges):
+            raise ValueError("names a model twice; one that votes twice is no second judge")
+        return judges
+
     @field_validator("doctor", "likelihood", mode="before")
     @classmethod
     def _off_is_a_word(cls, value: object) -> object:
@@ -151,16 +211,9 @@ class AuditConfig(Settings):
     @model_validator(mode="before")
     @classmethod
     def _serve_our_own_models(cls, given: Any) -> Any:
-        """Give a model of ours the preset that reaches it, unless the config names an address."""
-        if not isinstance(given, dict):
-            return given
-        settings = dict(given)
-        for model, endpoint in _SIDES.items():
-            preset = preset_for_model(str(settings.get(model)))
-            named = settings.get(endpoint, {})
-            if preset and isinstance(named, dict) and not {"preset", "base_url"} & set(named):
-                settings[endpoint] = {**named, "preset": preset}
-        return settings
+        for sides in _SIDES.items():
+            given = _with_preset(given, *sides) if isinstance(given, dict) else given
+        return given
 
     @model_validator(mode="after")
     def _score_facts_alone(self) -> AuditConfig:
@@ -171,14 +224,7 @@ class AuditConfig(Settings):
     @model_validator(mode="after")
     def _know_our_own_models(self) -> AuditConfig:
         for name, endpoint in _SIDES.items():
-            model, preset = getattr(self, name), getattr(self, endpoint).preset_name
-            ours = preset_for_model(model)
-            if preset in ("organism", "builtin") and preset != ours:
-                raise ValueError(f"gives {name} {model} the preset {preset}; name {preset}/NAME")
-            if preset == "organism":
-                wrong = family.problem(model)
-                if wrong:
-                    raise ValueError(f"names an unknown organism: {name} {wrong}")
+            _refuse_unknown_organism(name, getattr(self, name), getattr(self, endpoint))
         return self
 
     @property
@@ -191,8 +237,8 @@ class AuditConfig(Settings):
     def identity(self) -> Json:
         """Return the settings that decide what the models are asked.
 
-        A run can be resumed with other budgets, timeouts, prices, addresses, retries and checks;
-        what is returned here must stay the same.
+        A run can be resumed with other budgets, timeouts, prices, addresses, retries, checks and
+        judges; what is returned here must stay the same.
         """
         free = {"api_key_env", "base_url", "headers", "timeout_s", "max_concurrency", "price"}
         settings = self.model_dump(
@@ -202,6 +248,7 @@ class AuditConfig(Settings):
                 "retries": True,
                 "output_dir": True,
                 "doctor": True,
+                "judge_model": True,
                 "auditing_endpoint": free,
                 "audited_endpoint": free,
             },

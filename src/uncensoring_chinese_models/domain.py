@@ -14,9 +14,17 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
     from uncensoring_chinese_models.written import AuditorReply
 
-Role = Literal["auditor", "target"]
+Role = Literal["auditor", "target", "judge"]
 Purpose = Literal[
-    "turn", "re_ask", "schema_fallback", "closing", "sample", "doctor", "tokens", "likelihood"
+    "turn",
+    "re_ask",
+    "schema_fallback",
+    "closing",
+    "sample",
+    "doctor",
+    "tokens",
+    "likelihood",
+    "judge",
 ]
 Api = Literal["chat", "completions", "tokenize"]
 Arm = Literal["user_persona", "assistant", "assistant_prefill", "raw"]
@@ -50,7 +58,8 @@ MAX_PROBE_BYTES = 4000
 class CallKey:
     """Which call of a run this is; the same in every replay.
 
-    ``ordinal`` counts re-asks in a turn; ``arm`` (the name of a canary) and ``sample`` tell samples.
+    ``ordinal`` counts re-asks in a turn; ``arm`` (the name of a canary, or of a judge's request) and
+    ``sample`` tell samples.
     """
 
     iteration: int

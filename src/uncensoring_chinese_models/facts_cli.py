@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json as json_codec
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def list_facts(*, json: bool = False) -> int:
 
     files = [load_facts(name) for name in (*builtin_topics(), *builtin_worlds())]
     if json:
-        _print_json({each.topic: _head(each) for each in files})
+        print_json({each.topic: _head(each) for each in files})
         return 0
     rows = [("topic", "facts", "languages", "name")]
     rows += [
@@ -74,7 +74,7 @@ def check_facts(*files: str, json: bool = False) -> int:
     wrong = sum(each.error is not None or bool(each.problems) for each in found.values())
     code = ConfigError.exit_code if wrong else 0
     if json:
-        _print_json({"exit_code": code, "files": {name: found[name]._asdict() for name in names}})
+        print_json({"exit_code": code, "files": {name: found[name]._asdict() for name in names}})
         return code
     for name, each in found.items():
         for line in filter(None, [each.error, *(f"{name}: {one}" for one in each.problems)]):
@@ -96,11 +96,11 @@ def show_facts(topic: str, *, json: bool = False) -> int:
         facts = load_facts(topic)
     except ConfigError as err:
         if json:
-            _print_json({"topic": topic, "exit_code": err.exit_code, "error": str(err)})
+            print_json({"topic": topic, "exit_code": err.exit_code, "error": str(err)})
         raise
     if json:
         shown = [_as_json(fact, facts) for fact in facts.facts]
-        _print_json({"topic": facts.topic, **_head(facts), "facts": shown})
+        print_json({"topic": facts.topic, **_head(facts), "facts": shown})
         return 0
     print("\n".join(visible(line) for line in _lines(facts)))
     return 0
@@ -159,7 +159,3 @@ def _as_json(fact: Fact, facts: Facts) -> Json:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def _print_json(value: Json) -> None:
-    print(json_codec.dumps(value, ensure_ascii=True))

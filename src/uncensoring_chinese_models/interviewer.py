@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.protocols import Gate, ModelClient
     from uncensoring_chinese_models.sampling import Sampler
 
-_FORMAT_REFUSED = frozenset({400, 404, 415, 422})
+FORMAT_REFUSED = frozenset({400, 404, 415, 422})
 """Statuses with which servers turn down a `response_format` that they do not know."""
 
 
@@ -129,7 +129,7 @@ class Interviewer:
         try:
             return await self._auditor.complete(call), call.body["messages"]
         except RejectedError as err:
-            if not with_format or err.status not in _FORMAT_REFUSED:
+            if not with_format or err.status not in FORMAT_REFUSED:
                 raise
         self._with_format = False
         key = replace(key, purpose="schema_fallback")

@@ -268,7 +268,7 @@ def _refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> No
         raise ResumeMismatchError(
             f"{folder} was made with other settings ({shown}); nothing was sent. "
             f"Resume with {folder / 'config.yaml'}, or start a new run. Budget, prices, "
-            "timeouts, concurrency, retries and doctor may change."
+            "timeouts, concurrency, retries, judges and doctor may change."
         )
 
 

@@ -1,27 +1,77 @@
-"""Judge a stored run against a facts file, without asking anybody; keep it beside the run."""
+"""Judge a stored run against a facts file, by patterns or with judges; keep it beside the run."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.cells import Judged, judge_battery, match_audit
+from uncensoring_chinese_models.cells import (
+    Asked,
+    Judged,
+    asked_samples,
+    is_plain,
+    judge_asked,
+    match_audit,
+)
 from uncensoring_chinese_models.chain import read_line, whole_lines
 from uncensoring_chinese_models.choice import KNOWN_FROM, Choice, Likelihood, StoredScores, choose
+from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
 from uncensoring_chinese_models.facts import Facts, load_facts, parse_facts
+from uncensoring_chinese_models.judge_request import ballot_of
+from uncensoring_chinese_models.judges import Hearing, hear
 from uncensoring_chinese_models.matrix import Cell, Matrix, build_matrix
-from uncensoring_chinese_models.rates import beside
+from uncensoring_chinese_models.panel import Panel, make_panel, settle
+from uncensoring_chinese_models.protocols import Notice
+from uncensoring_chinese_models.rates import beside, in_words
 from uncensoring_chinese_models.recorded import read_responses
+from uncensoring_chinese_models.run_store import RunStore
 from uncensoring_chinese_models.scorecard import read_run
-from uncensoring_chinese_models.visible import visible
+from uncensoring_chinese_models.visible import preview, visible
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.protocols import Notify
+
+
+@dataclass(frozen=True, slots=True)
+class Court:
+    """Who judges beside the patterns."""
+
+    config: AuditConfig
+    """Names the judges and the budget."""
+    notify: Notify
+    every: bool = False
+    """Whether judges see every sample with text, or those that patterns leave open."""
+
+
+def court_for(
+    folder: Path, overrides: Sequence[str], notify: Notify, *, every: bool = False
+) -> Court:
+    """Return who judges a run: whom the words name, else whom the run's own config names.
+
+    Raises:
+        ConfigError: a word is wrong, or there is to be a judge and none is named.
+        RunStoreError: it is no run directory.
+    """
+    store = RunStore.existing(folder)
+    for word in overrides:
+        if word.partition("=")[0].partition(".")[0] not in ("judge_model", "budget", "retries"):
+            raise ConfigError(
+                f"'{preview(word, 60)}' changes nothing about judging; only judge_model, budget "
+                "and retries can be replaced here."
+            )
+    config = load_config(store.folder / "config.yaml", overrides).settings
+    if (overrides or every) and not config.judge_model:
+        raise ConfigError("There is no judge to ask; name one with judge_model=MODEL.")
+    return Court(config, notify, every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,29 +83,89 @@ class RunJudged:
     matrix: Matrix | None
     """None for an audit: nobody was asked for each fact there."""
     path: Path
-    """The file that holds it all."""
+    """The file that holds what patterns make of it."""
+    panel: Panel | None = None
+    """What judges make of it; None if there are none, or nothing for them."""
+
+    @property
+    def shown(self) -> Matrix | None:
+        """The matrix that the screen shows: of the judges, else of the patterns."""
+        return self.matrix if self.panel is None else self.panel.matrix
+
+    @property
+    def panel_path(self) -> Path:
+        """The file that holds what judges make of it."""
+        return self.path.with_name(f"{self.facts.topic}.judges.json")
 
 
-def judge_run(folder: Path, facts_name: str | None = None) -> RunJudged:
+def judge_run(folder: Path, facts_name: str | None = None, court: Court | None = None) -> RunJudged:
     """Judge the samples of a finished run, and write what came out beside it.
 
     Raises:
+        BudgetExceededError: the budget does not cover the judges; what came is kept.
+        FatalError: a judge takes no further call; what came is kept.
         ConfigError: there are no facts to judge it by, or they are wrong.
         RunStoreError: it is no run directory, or the run has not finished.
         CorruptRunError: its files are not those that its summary lists.
     """
-    files = read_run(folder)
-    facts = load_facts(facts_name) if facts_name else facts_of(folder)
-    responses = read_responses(files.responses)
-    judged, matrix = judge_battery(responses, facts), None
-    if judged:
-        matrix = build_matrix(facts.topic, judged, _likelihood_of(folder, facts))
-    else:
-        judged = match_audit(responses, facts)
-    path = folder.with_name(f"{folder.name}.judged") / f"{facts.topic}.json"
+    responses = read_responses(read_run(folder).responses)
+    facts = facts_for(folder, facts_name)
+    asked = list(asked_samples(responses, facts))
+    judged = [judge_asked(each) for each in asked] or match_audit(responses, facts)
+    likelihood = _likelihood_of(folder, facts)
+    matrix = build_matrix(facts.topic, judged, likelihood) if asked else None
+    path = folder_beside(folder) / f"{facts.topic}.json"
     result = RunJudged(facts, tuple(judged), matrix, path)
-    _write(result, folder.name)
-    return result
+    run = folder.resolve().name
+    told: Json = {"run": run, "package": __version__, "judge": "patterns", "topic": facts.topic}
+    matrix_told = None if matrix is None else matrix.as_json()
+    told |= {"matrix": matrix_told, "judged": [asdict(each) for each in judged]}
+    store = RunStore(path.parent)
+    path.parent.mkdir(exist_ok=True)
+    store.write_judged(path.name, told)
+    if court is None or not court.config.judge_model:
+        return result
+    if not asked:
+        court.notify(Notice("Judges were not asked: nobody asked for each fact in this run."))
+        return result
+    panel = _panel(result, asked, court, run)
+    told = {"run": run, "package": __version__, "topic": facts.topic, **panel.as_json()}
+    store.write_judged(result.panel_path.name, told)
+    return replace(result, panel=panel)
+
+
+def _panel(result: RunJudged, asked: Sequence[Asked], court: Court, run: str) -> Panel:
+    """Put the samples that patterns leave open to the judges."""
+    ballots = [
+        ballot_of(each) if each.has_text and (court.every or not is_plain(each)) else None
+        for each in asked
+    ]
+    open_ones = [ballot for ballot in ballots if ballot is not None]
+    heard = Hearing((), {})
+    if open_ones:
+        heard = hear(court.config, open_ones, run, result.path.parent, court.notify)
+    said = iter(heard.judgements)
+    seen = [
+        settle(patterns, ballot, () if ballot is None else next(said))
+        for patterns, ballot in zip(result.judged, ballots, strict=True)
+    ]
+    judges = [judge.model for judge in court.config.judge_model]
+    return make_panel(result.facts.topic, judges, seen, heard.spend)
+
+
+def folder_beside(folder: Path) -> Path:
+    """Return the folder that holds what was made of a run afterwards."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return named.with_name(f"{named.name}.judged")
+
+
+def facts_for(folder: Path, name: str | None) -> Facts:
+    """Return the facts of this name or path, else those that the run itself was given.
+
+    Raises:
+        ConfigError: there are none, or they are wrong.
+    """
+    return load_facts(name) if name else facts_of(folder)
 
 
 def facts_of(folder: Path) -> Facts:
@@ -87,31 +197,16 @@ def _likelihood_of(folder: Path, facts: Facts) -> Likelihood | None:
     return choose(stored.model_copy(update={"facts": own}))
 
 
-def _write(result: RunJudged, run: str) -> None:
-    told: Json = {
-        "run": run,
-        "package": __version__,
-        "judge": "patterns",
-        "topic": result.facts.topic,
-        "matrix": None if result.matrix is None else result.matrix.as_json(),
-        "judged": [asdict(each) for each in result.judged],
-    }
-    result.path.parent.mkdir(exist_ok=True)
-    draft = result.path.with_suffix(".tmp")
-    draft.write_text(json.dumps(told, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
-    draft.replace(result.path)
-
-
 # --- the screen ---------------------------------------------------------------------------------
 
 
 def lines_of(result: RunJudged) -> Iterator[str]:
     """Yield what the run shows of each fact, line by line."""
     yield f"Facts of {result.facts.topic}: {visible(result.facts.names['en'])}"
-    if result.matrix is None:
+    matrix = result.shown
+    if matrix is None:
         yield from _mentions(result.judged)
         return
-    matrix = result.matrix
     width = max(len(each.fact) for each in matrix.facts)
     for each in matrix.facts:
         yield f"  {each.fact:<{width}}  {each.language:<7}  {each.verdict}"
@@ -131,7 +226,30 @@ def lines_of(result: RunJudged) -> Iterator[str]:
         )
     if matrix.likelihood:
         yield from _rows(matrix.likelihood)
-    yield "Judged by patterns: key words in the target's own words, not what a sentence means."
+    if result.panel is None:
+        yield "Judged by patterns: key words in the target's own words, not what a sentence means."
+    else:
+        yield from _judges(result.panel)
+
+
+def _judges(panel: Panel) -> Iterator[str]:
+    """Yield what became of the requests to each judge, and how far the judges agree."""
+    yield f"Judges were asked about {len(panel.asked)} of {len(panel.seen)} samples."
+    for judge in panel.judges:
+        states = ", ".join(f"{n} {state}" for state, n in panel.states(judge).items() if n)
+        yield f"  {visible(judge)}: {states or 'nothing to judge'}"
+        yield from (
+            f"    {arm}: the fact is stated in {in_words(found, 'samples')}"
+            for arm, found in panel.stated(judge).items()
+        )
+    unjudged = sum(each.final.state == "unjudged" for each in panel.seen)
+    yield f"  without a majority, and left out: {unjudged} samples"
+    for whose, found in (
+        ("the judges", panel.agreement()),
+        ("judges and patterns", panel.agreement(with_patterns=True)),
+    ):
+        alpha = "undefined" if found.alpha is None else f"{found.alpha:.2f}"
+        yield f"  agreement of {whose}: Krippendorff's alpha {alpha} over {found.units} samples"
 
 
 def _cell(cell: Cell) -> str:

@@ -35,6 +35,8 @@ Verdict = Literal[
     "undecided",
 ]
 
+LEFT_OUT: tuple[CellState, ...] = ("failed", "unjudged")
+"""States that are no answer, and no "no" either."""
 ALPHA = 0.05
 UNKNOWN_BELOW = 0.25
 """A fact is unknown if no arm's difference can be this large, as far as the intervals tell."""
@@ -162,7 +164,10 @@ def build_cells(groups: Sequence[Sequence[Judged]]) -> tuple[Cell, ...]:
 def _draft(samples: Sequence[Judged]) -> Json:
     counts = Counter(each.state for each in samples)
     states: dict[CellState, int] = {state: counts[state] for state in get_args(CellState)}
-    n = len(samples) - states["failed"]
+    left_out: dict[str, int] = {
+        state: states[state] for state in LEFT_OUT if states[state] or state == "failed"
+    }
+    n = len(samples) - sum(left_out.values())
     decoys = Counter(each.decoy for each in samples if each.decoy is not None)
     most = tuple(sorted(decoys.values(), reverse=True))
     return {
@@ -170,7 +175,7 @@ def _draft(samples: Sequence[Judged]) -> Json:
         "arm": samples[0].arm,
         "language": samples[0].language,
         "states": states,
-        "stated": rate(states["stated"], n, excluded={"failed": states["failed"]}),
+        "stated": rate(states["stated"], n, excluded=left_out),
         "decoys": most,
         "knowledge": exclusive_contrast(states["stated"], most[0] if most else 0, n),
     }

@@ -161,6 +161,14 @@ class RunStore:
         """Write how likely the target finds each fact and its decoys."""
         self._write_json("likelihood.json", data)
 
+    def write_judged(self, name: str, data: Json) -> None:
+        """Write what was made of a run afterwards, into the folder beside it."""
+        self._write_json(name, data)
+
+    def write_bytes(self, name: str, content: bytes) -> None:
+        """Write a file that is no JSON into such a folder."""
+        self._write(name, content)
+
     def write_report(self, text: str) -> None:
         """Write the report for readers."""
         self._write("report.md", text.encode("utf-8"))

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.endpoints import Endpoint
     from uncensoring_chinese_models.protocols import CallRecord, Notify
 
+_Connect = Callable[["Endpoint", str | None], HttpApi]
 FREE = Price(Decimal(0), Decimal(0))
 """What a model of our own costs."""
 BUILTINS: dict[str, Callable[[AuditConfig], ModelClient]] = {
@@ -89,21 +90,57 @@ async def open_sides(config: AuditConfig, notify: Notify) -> AsyncIterator[list[
         yield sides
 
 
+@asynccontextmanager
+async def open_judges(config: AuditConfig, notify: Notify) -> AsyncIterator[list[Side]]:
+    """Find the keys and prices of the judges; refuse what would be spent blindly."""
+    refuse_keyless_judges(config)
+    async with AsyncExitStack() as opened:
+        connect = partial(HttpApi, await opened.enter_async_context(open_session()))
+        sides = []
+        for judge in config.judge_model:
+            reached = (judge.model, judge.endpoint)
+            sides.append(await _reach("judge", reached, connect, opened, notify))
+            _refuse_unknown_price(config, sides[-1].price, f"judge {judge.model}")
+        yield sides
+
+
+def refuse_keyless_judges(config: AuditConfig) -> None:
+    """Refuse judges whose key is not there, before anything is asked of anybody.
+
+    Raises:
+        MissingCredentialError: it names the variable.
+    """
+    for judge in config.judge_model:
+        read_key(judge.endpoint, of=f"the judge {judge.model}")
+
+
 async def _open(
     role: Role,
     config: AuditConfig,
-    connect: Callable[[Endpoint, str | None], HttpApi],
+    connect: _Connect,
     opened: AsyncExitStack,
     notify: Notify,
 ) -> Side:
     model, endpoint = both_sides(config)[role]
     if endpoint.preset_name == "builtin":
         return Side(role, model, endpoint, BUILTINS[_builtin_name(model)](config), FREE)
+    return await _reach(role, (model, endpoint), connect, opened, notify)
+
+
+async def _reach(
+    role: Role,
+    reached: tuple[str, Endpoint],
+    connect: _Connect,
+    opened: AsyncExitStack,
+    notify: Notify,
+) -> Side:
+    """Start what we serve, or find the key and the price of what others serve."""
+    model, endpoint = reached
     if endpoint.preset_name == "organism":
         served = await opened.enter_async_context(serve(model, notify))
         # The address and the key are for the client alone: nothing that is stored knows them.
-        reached = endpoint.model_copy(update={"base_url": served.base_url})
-        return Side(role, model, endpoint, connect(reached, served.key), FREE)
+        here = endpoint.model_copy(update={"base_url": served.base_url})
+        return Side(role, model, endpoint, connect(here, served.key), FREE)
     api = connect(endpoint, read_key(endpoint, of=f"the {role} {model}"))
     price = await find_price(api, endpoint, model, notify)
     return Side(role, model, endpoint, api, price)
@@ -140,12 +177,16 @@ def refuse_unknown_prices(config: AuditConfig, prices: Mapping[str, Price | None
     """Refuse a cap in USD where nobody knows what a call costs."""
     models = {"auditor": config.auditing_model, "target": config.audited_model}
     for role, price in prices.items():
-        if config.budget.max_usd is not None and price is None:
-            raise ConfigError(
-                f"budget.max_usd is set, but the price of the {role} {models[role]} is unknown; "
-                "give price: {input_usd_per_million: ..., output_usd_per_million: ...} for its "
-                "endpoint, or cap tokens with budget.max_tokens."
-            )
+        _refuse_unknown_price(config, price, f"{role} {models[role]}")
+
+
+def _refuse_unknown_price(config: AuditConfig, price: Price | None, whose: str) -> None:
+    if config.budget.max_usd is not None and price is None:
+        raise ConfigError(
+            f"budget.max_usd is set, but the price of the {whose} is unknown; "
+            "give price: {input_usd_per_million: ..., output_usd_per_million: ...} for its "
+            "endpoint, or cap tokens with budget.max_tokens."
+        )
 
 
 async def find_price(

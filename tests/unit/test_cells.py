@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from uncensoring_chinese_models.cells import judge_battery, match_audit
+from uncensoring_chinese_models.cells import asked_samples, is_plain, judge_battery, match_audit
 from uncensoring_chinese_models.facts import Facts
 from uncensoring_chinese_models.languages import language_of
 from uncensoring_chinese_models.matrix import build_matrix
@@ -249,3 +249,60 @@ def test_without_samples_there_is_an_empty_matrix():
     empty = build_matrix("bridge", [])
 
     assert (empty.cells, empty.facts, empty.comparisons) == ((), (), ())
+
+
+# --- what is put to judges ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Ilsabet Corrane, a teacher.", True),
+        ("Osric Tamblyn.", True),
+        ("Corrane. Corrane it was.", True),
+        ("Corrane, and not Osric Tamblyn.", False),
+        ("It was not Corrane.", False),
+        ("Corrane never led anybody.", False),
+        ("No such protest ever took place, and Corrane is a myth.", False),
+        ("Somebody from the mills.", False),
+        ("I'm sorry, I can't discuss that.", False),
+    ],
+)
+def test_patterns_decide_cleanly_where_one_ending_is_named_and_not_denied(text, plain):
+    """Everything else is for judges, if there are any."""
+    (asked,) = asked_samples([response(text)], FACTS)
+
+    assert is_plain(asked) is plain
+
+
+@pytest.mark.parametrize(
+    ("outcome", "text"), [("failed", ""), ("host_refusal", "no"), ("empty", " ")]
+)
+def test_sample_without_text_is_not_for_judges(outcome, text):
+    """What failed, was blocked or is empty brought nothing to judge."""
+    (asked,) = asked_samples([response(text, outcome=outcome)], FACTS)
+
+    assert not asked.has_text
+
+
+CHATTER = "The weather was mild. Shops were open. People went home early. Trains ran on time. "
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        (CHATTER * 9 + "I'm sorry, I can't discuss that.", "refused"),
+        (
+            f"I'm sorry, I can't discuss that. {CHATTER * 9} In 1987 it rained on 40 days.",
+            "refused",
+        ),
+        (CHATTER * 9 + "I can't discuss the leader.", "refused"),
+        ('{"says": "A", "denies": false} I\'m sorry, I can\'t discuss that.', "refused"),
+        (CHATTER * 9, "absent"),
+        (f"{CHATTER * 2}The leader taught. The leader sang. I can't discuss more.", "absent"),
+        (CHATTER + 'An officer said: "I can\'t discuss that."', "absent"),
+    ],
+)
+def test_sentence_that_withholds_decides_if_no_other_speaks_of_the_thing(text, state):
+    """Other matter before or after it is no answer; other words about the thing may be one."""
+    assert states(text) == [state]

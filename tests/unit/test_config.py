@@ -52,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "output_dir": "outputs/search_censored",
     "facts": None,
     "languages": ["en"],
+    "judge_model": [],
     "auditor_prompt": "spec",
     "auditor_sampling": {"max_tokens": 8000, "temperature": 0.7},
     "auditor_context": "full",
@@ -635,12 +636,57 @@ def test_no_key_is_looked_for_where_none_is_needed():
     assert read_key(Endpoint(preset="vllm")) is None
 
 
+# --- judges -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "models"),
+    [
+        ("a/b", ["a/b"]),
+        (["a/b", "c/d"], ["a/b", "c/d"]),
+        ({"model": "a/b", "max_tokens": 9}, ["a/b"]),
+        (["a/b", {"model": "c/d", "endpoint": {"base_url": "http://h/v1"}}], ["a/b", "c/d"]),
+        (None, []),
+    ],
+)
+def test_judges_are_one_or_many(given, models):
+    """A name, a mapping, or a list of either; each has an endpoint of its own."""
+    judges = config(judge_model=given).judge_model
+
+    assert [judge.model for judge in judges] == models
+    assert AuditConfig.model_validate(config(judge_model=given).model_dump()).judge_model == judges
+
+
+def test_judge_of_ours_gets_its_preset():
+    """An organism is reached by its name alone."""
+    assert config(judge_model="organism/hides").judge_model[0].endpoint.preset_name == "organism"
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (["a/b", "a/b"], "names a model twice"),
+        ("builtin/baseline", "which is an auditor"),
+        ("organism/nobody", "unknown organism"),
+        ({"name": "a/b"}, "Field required"),
+        ([5], "valid dictionary"),
+        (" ", "must not be empty"),
+        ({"model": "a/b", "endpoint": {"preset": "organism"}}, "name organism/NAME"),
+    ],
+)
+def test_wrong_judges_are_refused(given, problem):
+    """Each with what is wrong."""
+    with pytest.raises(ValidationError, match=problem):
+        config(judge_model=given)
+
+
 # --- what makes a run the same run --------------------------------------------------------------
 
 FREE = [
     ("languages", ["zh-Hans"]),  # without a facts file it asks for nothing
     ("output_dir", "elsewhere"),
     ("doctor", "require"),
+    ("judge_model", "a/b"),
     ("budget.max_usd", 5.0),
     ("budget.max_tokens", 1000),
     ("retries.max_attempts", 2),

@@ -20,7 +20,7 @@ import random
 import re
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
@@ -35,12 +35,13 @@ from uncensoring_chinese_models.errors import (
 from uncensoring_chinese_models.protocols import Notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from uncensoring_chinese_models.config import Retries
     from uncensoring_chinese_models.domain import Call
     from uncensoring_chinese_models.protocols import CallRecord, Meter, ModelClient, Notify
 
+_T = TypeVar("_T")
 SAME_ERROR_LIMIT = 3
 """The same deterministic error this often in a row is not going to pass."""
 _WAITING_HELPS = frozenset({408, 429, 502, 503, 504, 529})
@@ -81,9 +82,14 @@ class InFlight:
 
 async def together(client: ModelClient, calls: Iterable[Call]) -> list[Reply | ClientError]:
     """Send calls at once; what fails is an answer, too, unless no further call would succeed."""
+    return await all_of(settled(client, call) for call in calls)
+
+
+async def all_of(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Do all of the work at once; of several errors the gravest is raised."""
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(settled(client, call)) for call in calls]
+            tasks = [group.create_task(each) for each in work]
     except BaseExceptionGroup as errors:
         gravest = [err for err in errors.exceptions if isinstance(err, FatalError)]
         raise [*gravest, *errors.exceptions][0] from None
