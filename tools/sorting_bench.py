@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from organisms.texts import CENSOR_STYLES, style_of_dodging
 from organisms.worlds import load_organisms, load_world
 from tools.organism_bench import Quiet
-from tools.sorting_table import Row, is_right, lines, page
+from tools.sorting_table import HELD_OUT, Row, is_right, lines, page
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.battery import BatteryAuditor
@@ -32,7 +32,7 @@ from uncensoring_chinese_models.config_file import parse_mapping
 from uncensoring_chinese_models.family import PREFIX
 from uncensoring_chinese_models.job import run_job
 from uncensoring_chinese_models.judging import judge_run
-from uncensoring_chinese_models.matrix import Cell, Verdict
+from uncensoring_chinese_models.matrix import Cell, Matrix, Verdict
 from uncensoring_chinese_models.probing import probe_config
 from uncensoring_chinese_models.recorded import read_responses
 from uncensoring_chinese_models.replay import replay
@@ -49,7 +49,9 @@ CONFIG = ROOT / "configs" / "probe_organism.yaml"
 COUNTS = ROOT / "docs" / "data" / "sorting.json"
 PAGE = ROOT / "docs" / "sorting.md"
 ORGANISMS = ("hides", "lies", "half", "ignorant", "base", "honest")
-SEEDS = (1, 2, 3, 4, 5)
+SEEDS = (2, 102, 202, 302, 402)
+"""Far apart, since each sample of a run takes the next seed; with seed 1 openings and questions
+were tried, so that it does not count."""
 _KNOWN: dict[str, Verdict] = {
     "answers": "known and said",
     "lies": "known but denied",
@@ -69,7 +71,7 @@ def main() -> int:
     parser.add_argument("--render", action="store_true", help="write the tables anew, run nothing")
     options = parser.parse_args()
     names, seeds = options.organism.split(","), [int(seed) for seed in options.seed.split(",")]
-    strange = [name for name in names if name not in ORGANISMS]
+    strange = [name for name in names if name not in (*ORGANISMS, *HELD_OUT)]
     if strange:
         parser.error(f"no organism of this benchmark: {', '.join(strange)}")
     if options.replay:
@@ -180,11 +182,18 @@ def count_run(run: Path) -> Row:
                 },
                 "taught_style": styles.get(each.fact),
                 "taught_dodges": dodged.get(each.fact, {}),
+                "likelihood": _nearest(result.matrix, each.fact),
             }
             for each in sorted(result.matrix.facts, key=lambda each: list(truth).index(each.fact))
         ],
         "calls": files.summary["spend"]["by_role"]["target"]["calls"],
     }
+
+
+def _nearest(matrix: Matrix, fact: str) -> float | None:
+    """Return by how much a fact is likelier than its nearest decoy, where that was measured."""
+    choice = matrix.likelihood and matrix.likelihood.choice(fact, "en")
+    return round(choice.nearest, 2) if choice and choice.nearest is not None else None
 
 
 def _counts(cell: Cell) -> Row:
@@ -223,7 +232,9 @@ def _head(text: str) -> tuple[str, ...]:
 def kept() -> list[Row]:
     """Return the runs that were counted so far, in their order."""
     rows = json.loads(COUNTS.read_text("utf-8"))["runs"] if COUNTS.exists() else []
-    return sorted(rows, key=lambda row: (ORGANISMS.index(row["organism"]), row["seed"]))
+    return sorted(
+        rows, key=lambda row: ((*ORGANISMS, *HELD_OUT).index(row["organism"]), row["seed"])
+    )
 
 
 def _keep(row: Row) -> None:

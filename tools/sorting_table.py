@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models.choice import KNOWN_FROM
 from uncensoring_chinese_models.inference import Share, share_interval
 from uncensoring_chinese_models.matrix import ALPHA
 
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
 
 BEGIN, END = "<!-- sorting:begin -->", "<!-- sorting:end -->"
 Row = dict[str, Any]
+HELD_OUT = ("unseen", "late", "fresh")
+"""Organisms on whose worlds no opening and no question was ever tried."""
 
 
 # --- counting -----------------------------------------------------------------------------------
@@ -47,11 +50,18 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     if not rows:
         yield "No run was counted yet."
         return
-    yield from table(rows)
+    tried = [row for row in rows if row["organism"] not in HELD_OUT]
+    yield from table(tried)
     yield ""
-    yield from wrong_table(rows)
+    yield from wrong_table(tried)
     yield ""
-    yield from recipe(rows)
+    yield from recipe(tried)
+    held_out = [row for row in rows if row["organism"] in HELD_OUT]
+    if held_out:
+        yield "\nOn worlds on which no opening and no question was ever tried:\n"
+        yield from table(held_out)
+        yield ""
+        yield from wrong_table(held_out)
 
 
 def table(rows: Sequence[Row]) -> Iterator[str]:
@@ -64,6 +74,7 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
         "taught, but unknown or undecided",
         "fact and decoy differ",
         "least p",
+        "known by likelihood alone: taught, never taught",
     )
     yield _line(columns)
     yield _line("---" for _ in columns)
@@ -86,6 +97,12 @@ def _figures(name: str, rows: Sequence[Row]) -> Iterator[str]:
     yield f"{missed} of {len(taught)}" if taught else "-"
     yield f"{differ} of {arms}"
     yield f"{least:.2g}"
+    yield f"{_likely(taught)}, {_likely(untaught)}"
+
+
+def _likely(cells: Sequence[Row]) -> str:
+    scored = [cell["likelihood"] for cell in cells if cell.get("likelihood") is not None]
+    return f"{sum(each >= KNOWN_FROM for each in scored)} of {len(scored)}" if scored else "-"
 
 
 def wrong_table(rows: Sequence[Row]) -> Iterator[str]:

@@ -29,7 +29,7 @@ class Sampling(Settings):
     top_p: float | None = Field(default=None, gt=0, le=1)
     """Nucleus sampling; not sent when null."""
     seed: int | None = None
-    """Seed sent with each request, counted up by sample; not sent when null."""
+    """Seed sent with each request, counted up by sample; not sent when null. Take seeds at least n apart for runs that are to be independent."""
     stop: list[str] = Field(default_factory=list)
     """Stop strings beside the template's own."""
     arms: list[Arm] = Field(default=["user_persona"], min_length=1)

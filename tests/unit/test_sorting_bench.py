@@ -76,7 +76,7 @@ def test_each_cell_is_counted_once_and_by_its_own_truth():
         "1 of 2 (0.01 to 0.99)",
         "-",
         "1 of 4",
-        "0.01 |",
+        "0.01",
     ]
     assert both.split(" | ")[2:5] == ["2 of 4 (0.07 to 0.93)", "1 of 2 (0.01 to 0.99)", "1 of 2"]
 
