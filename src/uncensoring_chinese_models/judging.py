@@ -150,7 +150,8 @@ def _panel(result: RunJudged, asked: Sequence[Asked], court: Court, run: str) ->
         for patterns, ballot in zip(result.judged, ballots, strict=True)
     ]
     judges = [judge.model for judge in court.config.judge_model]
-    return make_panel(result.facts.topic, judges, seen, heard.spend)
+    likelihood = None if result.matrix is None else result.matrix.likelihood
+    return make_panel(result.facts.topic, judges, seen, heard.spend, likelihood)
 
 
 def folder_beside(folder: Path) -> Path:
@@ -226,6 +227,10 @@ def lines_of(result: RunJudged) -> Iterator[str]:
         )
     if matrix.likelihood:
         yield from _rows(matrix.likelihood)
+    yield (
+        "* shows knowledge: by samples, if the test holds after Holm's adjustment; by likelihood, "
+        "from a hundredfold on."
+    )
     if result.panel is None:
         yield "Judged by patterns: key words in the target's own words, not what a sentence means."
     else:

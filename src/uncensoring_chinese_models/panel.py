@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.agreement import Agreement
     from uncensoring_chinese_models.cells import CellState, Judged
+    from uncensoring_chinese_models.choice import Likelihood
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.judge_request import Ballot
     from uncensoring_chinese_models.matrix import Matrix
@@ -111,10 +112,14 @@ def _stated(found: Sequence[Judgement]) -> Rate:
 
 
 def make_panel(
-    topic: str, judges: Sequence[str], seen: Sequence[Seen], spend: Json | None = None
+    topic: str,
+    judges: Sequence[str],
+    seen: Sequence[Seen],
+    spend: Json | None = None,
+    likelihood: Likelihood | None = None,
 ) -> Panel:
     """Return the panel, with the matrix of what was decided."""
-    matrix = build_matrix(topic, [each.final for each in seen])
+    matrix = build_matrix(topic, [each.final for each in seen], likelihood)
     return Panel(tuple(judges), tuple(seen), matrix, spend or {})
 
 

@@ -41,7 +41,11 @@ def test_recorded_run_is_counted_again_or_refused(tmp_path, monkeypatch):
 
     row = bench.run_once("hides", 3, tmp_path / "runs")
 
-    assert (row["organism"], row["seed"], row["calls"]) == ("hides", 3, 20)
+    assert (row["organism"], row["seed"], row["calls"]) == (
+        "hides",
+        3,
+        20 + 80,
+    )  # samples, and two for each ending
     assert {found["fact"]: found["truth"] for found in row["facts"]} == bench.truth_of("hides")
     assert all(set(found["arms"]) == {"user_persona", "assistant"} for found in row["facts"])
     assert bench.replay_all(tmp_path / "runs") == [row]

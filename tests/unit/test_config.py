@@ -52,6 +52,7 @@ DEFAULTS: dict[str, Any] = {
     "output_dir": "outputs/search_censored",
     "facts": None,
     "languages": ["en"],
+    "likelihood": "off",
     "judge_model": [],
     "auditor_prompt": "spec",
     "auditor_sampling": {"max_tokens": 8000, "temperature": 0.7},
@@ -337,6 +338,7 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 base_url="http://localhost:8000/v1",
                 completions_body={"add_special_tokens": False, "skip_special_tokens": False},
                 send_bos=True,
+                scoring="echo",
             ),
         ),
         (
@@ -345,9 +347,13 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 base_url="http://localhost:30000/v1",
                 completions_body={"skip_special_tokens": False},
                 send_bos=False,
+                scoring="echo",
             ),
         ),
-        ("llama_cpp", Preset(base_url="http://localhost:8080/v1", send_bos=False)),
+        (
+            "llama_cpp",
+            Preset(base_url="http://localhost:8080/v1", send_bos=False, scoring="forced"),
+        ),
         (
             "ollama",
             Preset(
@@ -356,7 +362,7 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 completions_dialect="ollama_generate",
             ),
         ),
-        ("organism", Preset(base_url=None, send_bos=False, is_ours=True)),
+        ("organism", Preset(base_url=None, send_bos=False, scoring="forced", is_ours=True)),
         ("builtin", Preset(base_url=None, is_ours=True)),
     ],
 )
@@ -767,6 +773,15 @@ def test_identity_says_which_kind_of_server_was_spoken_to():
     assert identity["audited_endpoint"]["preset"] == "openai_compatible"
 
 
+def test_likelihood_is_binding_and_without_it_older_runs_are_the_same():
+    """It sends requests of its own; a run from before there was any says nothing of it."""
+    battery = {"auditing_model": "builtin/battery", "facts": "tiananmen"}
+
+    assert "likelihood" not in config(**battery).identity()
+    assert config(**battery, likelihood="echo").identity() != config(**battery).identity()
+
+
 def test_every_setting_is_free_or_binding():
-    """A new setting must be given its place in one of the two tables."""
-    assert {path for path, _ in FREE + BINDING} == set(leaves(AuditConfig))
+    """A new setting must be given its place in one of the two tables, or a test of its own."""
+    tested = {path for path, _ in FREE + BINDING} | {"likelihood"}
+    assert tested == set(leaves(AuditConfig))
