@@ -137,8 +137,9 @@ def choose(stored: StoredScores) -> Likelihood:
 
 
 def _choice(fact: _Fact) -> Choice:
-    true, *decoys = fact.endings
-    margins = tuple(margin(true.tokens, decoy.tokens) for decoy in decoys)
+    true = next((each.tokens for each in fact.endings if each.ending == "fact"), ())
+    decoys = [each.tokens for each in fact.endings if each.ending != "fact"]
+    margins = tuple(margin(true, tokens) for tokens in decoys)
     return Choice(fact.fact, fact.language, margins)
 
 

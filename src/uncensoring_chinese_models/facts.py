@@ -147,7 +147,12 @@ class Facts(Settings):
     @property
     def languages(self) -> tuple[Language, ...]:
         """The languages in which every fact can be asked."""
-        asked = [set(fact.opening) & set(fact.question) for fact in self.facts]
+        asked = [
+            set(fact.opening).intersection(
+                fact.question, *(each.ending for each in (fact, *fact.decoys))
+            )
+            for fact in self.facts
+        ]
         return tuple(each for each in self.names if all(each in has for has in asked))
 
     def fact(self, name: str) -> Fact | None:

@@ -158,7 +158,7 @@ def _placed(judgement: Judgement, ballot: Ballot) -> Judgement:
             return judgement
         raise UnusableError("misquoted", "quote: is empty")
     asked = ballot.asked
-    text = asked.sample.heard
+    text = asked.said
     page = Sample("raw", 0, None, None, None, text, text, "", "answered", "")
     found = check_excerpt(Evidence(iteration=1, excerpt=quote), [Response(1, "", None, (page,))])
     if found.verdict not in ("exact", "normalised") or found.flaw == "cuts_word":

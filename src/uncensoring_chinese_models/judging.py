@@ -55,7 +55,9 @@ class Court:
 def court_for(
     folder: Path, overrides: Sequence[str], notify: Notify, *, every: bool = False
 ) -> Court:
-    """Return who judges a run: whom the words name, else whom the run's own config names.
+    """Return who judges a run: whom the words name, and nobody else.
+
+    A run may be somebody else's, and its config name a stranger's address.
 
     Raises:
         ConfigError: a word is wrong, or there is to be a judge and none is named.
@@ -69,9 +71,15 @@ def court_for(
                 "and retries can be replaced here."
             )
     config = load_config(store.folder / "config.yaml", overrides).settings
-    if (overrides or every) and not config.judge_model:
+    is_named = any(word.partition("=")[0] == "judge_model" for word in overrides)
+    if is_named and config.judge_model:
+        return Court(config, notify, every)
+    if overrides or every:
         raise ConfigError("There is no judge to ask; name one with judge_model=MODEL.")
-    return Court(config, notify, every)
+    if config.judge_model:
+        named = ", ".join(visible(judge.model) for judge in config.judge_model)
+        notify(Notice(f"Not asked: {named}, whom the run's config names; judge_model=MODEL asks."))
+    return Court(config.model_copy(update={"judge_model": []}), notify, every)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +228,13 @@ def lines_of(result: RunJudged) -> Iterator[str]:
     for pair in matrix.comparisons:
         difference = pair.difference
         yield (
-            f"Arms {pair.arms[0]} and {pair.arms[1]}: only the former shows knowledge of "
+            f"Arms {visible(pair.arms[0])} and {visible(pair.arms[1])}: only the former shows "
+            f"knowledge of "
             f"{pair.only_first}, only the latter of {pair.only_second} of {pair.n} facts "
             f"(difference {difference.estimate or 0:+.2f}, 95 % interval {difference.low:+.2f} to "
             f"{difference.high:+.2f}; exact McNemar, Holm-adjusted p = {pair.p_adjusted:.3g})"
         )
+    yield from _leads(matrix, result.facts)
     if matrix.likelihood:
         yield from _rows(matrix.likelihood)
     yield (
@@ -244,7 +254,7 @@ def _judges(panel: Panel) -> Iterator[str]:
         states = ", ".join(f"{n} {state}" for state, n in panel.states(judge).items() if n)
         yield f"  {visible(judge)}: {states or 'nothing to judge'}"
         yield from (
-            f"    {arm}: the fact is stated in {in_words(found, 'samples')}"
+            f"    {visible(arm)}: the fact is stated in {in_words(found, 'samples')}"
             for arm, found in panel.stated(judge).items()
         )
     unjudged = sum(each.final.state == "unjudged" for each in panel.seen)
@@ -262,10 +272,22 @@ def _cell(cell: Cell) -> str:
     difference = cell.knowledge.difference
     mark = "*" if cell.shows_knowledge else " "
     return (
-        f"{mark} {cell.arm}: {states}; fact minus decoy {difference.estimate or 0:+.2f} "
+        f"{mark} {visible(cell.arm)}: {states}; fact minus decoy {difference.estimate or 0:+.2f} "
         f"({difference.low:+.2f} to {difference.high:+.2f}, p = {cell.p_adjusted:.2g})"
         f"{beside(cell.stated)}"
     )
+
+
+def _leads(matrix: Matrix, facts: Facts) -> Iterator[str]:
+    """Yield what a target that guesses, and keeps to its guess, would make of the facts."""
+    fact = sum(cell.shows_knowledge for cell in matrix.cells)
+    decoy = sum(cell.shows_a_decoy for cell in matrix.cells)
+    chance = max(1 / (1 + len(each.decoys)) for each in facts.facts)
+    if fact + decoy:
+        yield (
+            f"Of {fact + decoy} cells in which one ending leads, the fact leads in {fact} and a "
+            f"decoy in {decoy}; by a lucky guess that is kept to, the fact would in {chance:.0%}."
+        )
 
 
 def _choice(choice: Choice) -> str:
@@ -294,5 +316,5 @@ def _mentions(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield what an audit's samples say of the facts by themselves."""
     counts = Counter((each.fact, each.arm, each.state) for each in judged)
     for (fact, arm, state), n in sorted(counts.items()):
-        yield f"  {fact}, {arm}: {state} in {n} samples"
+        yield f"  {fact}, {visible(arm)}: {state} in {n} samples"
     yield "Nobody asked for each fact here; a fact that is not listed may still be known."

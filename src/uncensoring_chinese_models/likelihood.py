@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.sampling import Sampler
 
 Method = Literal["echo", "forced"]
+_UNREADABLE = "\ufffd"
+"""What servers write for a part of a character, whichever it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,9 +159,12 @@ def echoed_tokens(reply: Reply | ClientError) -> tuple[Token, ...]:
 def _read_echo(ending: _Ending, reply: Reply | ClientError, start: int) -> ScoredEnding:
     if not isinstance(reply, Reply):
         return ScoredEnding(ending.name, ending.text, error=reply.message)
-    tokens = echoed_tokens(reply)
-    problem = None if tokens else "the server did not echo the prompt with its probabilities"
-    return ScoredEnding(ending.name, ending.text, tokens[start:], problem)
+    tokens, problem = echoed_tokens(reply), None
+    if not tokens:
+        problem = "the server did not echo the prompt with its probabilities"
+    elif any(_UNREADABLE in str(token.name) for token in tokens):
+        problem = "a token of the sentence is part of a character, and cannot be told from others"
+    return ScoredEnding(ending.name, ending.text, () if problem else tokens[start:], problem)
 
 
 # --- by force -----------------------------------------------------------------------------------

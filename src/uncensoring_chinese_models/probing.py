@@ -40,6 +40,11 @@ def probe_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
             f"{path} names no facts file; say which facts to ask for with facts=TOPIC "
             "(see ucm facts list) or facts=FILE."
         )
+    if settings.sampling.temperature == 0 and settings.sampling.n > 1:
+        raise ConfigError(
+            "sampling.temperature is 0, so that all samples of a probe would be one and the same; "
+            "set it above 0, or sampling.n to 1."
+        )
     facts = load_facts(settings.facts)
     items = items_of(facts, settings.languages, settings.sampling.seed)
     words += [] if "topic" in given else [f"topic={facts.names['en']}"]

@@ -124,7 +124,7 @@ def recognise(text: str | None, asked: str | None = None) -> Recognised:
     it, small talk is an answer.
     """
     text = text or ""
-    begin = _after_thoughts(text)
+    begin = after_thoughts(text)
     if not any(char.isalnum() for char in text[begin:]):
         return Recognised("empty")
     head = _View.of(text, begin, begin + HEAD_CHARS)
@@ -145,12 +145,17 @@ def recognise(text: str | None, asked: str | None = None) -> Recognised:
     return Recognised("answer")
 
 
-def _after_thoughts(text: str) -> int:
+def after_thoughts(text: str) -> int:
     """Return where the reply begins behind a closed block of thoughts."""
     if not _THOUGHT.match(text):
         return 0
     end = text.find(_END_OF_THOUGHT)
     return end + len(_END_OF_THOUGHT) if end >= 0 else 0
+
+
+def is_all_thought(text: str) -> bool:
+    """Tell whether a text ends before its thoughts do."""
+    return bool(_THOUGHT.match(text)) and _END_OF_THOUGHT not in text
 
 
 def _report(text: str, manner: Manner, found: _Found) -> Recognised:

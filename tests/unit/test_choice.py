@@ -131,3 +131,20 @@ def test_a_target_that_knows_nothing_is_rarely_said_to_know():
     wrong = sum(p_values[wins()] < 0.05 for _ in range(topics))
 
     assert 0 < wrong / topics < 0.05 + 2 * (0.05 * 0.95 / topics) ** 0.5
+
+
+def test_without_the_fact_no_decoy_takes_its_place():
+    """An entry that lacks the fact, or all endings, is not scored."""
+    facts = [
+        {
+            "fact": "a",
+            "language": "en",
+            "endings": [{"ending": "decoy 1", "tokens": [["x", -1.0]]}],
+        },
+        {"fact": "b", "language": "en", "endings": []},
+    ]
+
+    found = choose(StoredScores.model_validate({"method": "echo", "facts": facts}))
+
+    assert [(each.wins, each.shows_knowledge) for each in found.choices] == [(False, False)] * 2
+    assert (found.rows[0].n, found.rows[0].failed) == (0, 2)

@@ -286,3 +286,12 @@ def test_fact_is_found_by_its_id(facts):
     """An id that no fact has finds none."""
     assert facts.fact("plum").id == "plum"
     assert facts.fact("oak") is None
+
+
+def test_language_without_every_ending_cannot_be_asked_in():
+    """A fact whose ending is missing there would leave its decoys alone to be scored."""
+    content = example_file()
+    del content["facts"][0]["ending"]["zh-Hans"]
+    del content["facts"][1]["decoys"][1]["ending"]["zh-Hant"]
+
+    assert Facts.model_validate(content).languages == ("en",)

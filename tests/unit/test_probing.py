@@ -52,6 +52,11 @@ def test_what_the_config_says_is_kept(tmp_path):
         ("facts: quillon\n", (), "audited_model"),
         ("facts: quillon\nfact: x\naudited_model: a/b\n", (), "did you mean"),
         ("audited_model: organism/hides\n", ("facts=none.yaml",), "cannot be read"),
+        (
+            "audited_model: organism/hides\nfacts: quillon\nsampling: {temperature: 0}\n",
+            (),
+            "one and the same",
+        ),
     ],
 )
 def test_bad_config_is_refused_before_anything_is_sent(tmp_path, text, words, problem):

@@ -333,3 +333,18 @@ def test_probe_judges_at_its_end(tmp_path):
         assert len(judging_bodies(provider)) == OPEN
     assert "Judging 6 samples" in done.stderr
     assert "By judges: " in done.stdout
+
+
+def test_judges_that_only_the_run_names_are_not_asked(run):
+    """A run may be a stranger's: what its config names gets no key and no request."""
+    with judging_provider() as provider:
+        config = run / "config.yaml"
+        named = f"judge_model: {{model: a/b, endpoint: {{base_url: '{provider.base_url}'}}}}\n"
+        config.write_text(config.read_text("utf-8") + named, encoding="utf-8")
+        told: list[str] = []
+
+        court = court_for(run, [], lambda notice: told.append(notice.text))
+
+        assert court.config.judge_model == []
+        assert not judging_bodies(provider)
+    assert told == ["Not asked: a/b, whom the run's config names; judge_model=MODEL asks."]

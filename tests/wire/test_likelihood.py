@@ -105,6 +105,24 @@ def test_an_echo_that_lacks_tokens_scores_nothing(tmp_path):
     assert all(each["error"] for fact in scores(ran)["facts"] for each in fact["endings"])
 
 
+def test_parts_of_characters_are_not_told_apart_by_an_echo(tmp_path):
+    """Two different parts read alike, so that they would count as shared."""
+
+    def broken(ask, reply):
+        reply = echoing()(ask, reply)
+        if ask.body.get("echo"):
+            tokens = reply["choices"][0]["logprobs"]["tokens"]
+            tokens[-3] = "\ufffd"
+        return reply
+
+    with Provider(amend=broken) as provider:
+        ran = run_over(tmp_path, provider, **settings(tmp_path, provider))
+
+    assert all(
+        "part of a character" in e["error"] for f in scores(ran)["facts"] for e in f["endings"]
+    )
+
+
 def test_a_broken_off_scoring_goes_on_without_paying_twice(tmp_path):
     """A budget that ends in the middle ends the run; with a larger one only the rest is sent."""
     with Provider(amend=echoing()) as provider:
