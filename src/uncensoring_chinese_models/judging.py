@@ -280,8 +280,7 @@ def _cell(cell: Cell) -> str:
 
 def _leads(matrix: Matrix, facts: Facts) -> Iterator[str]:
     """Yield what a target that guesses, and keeps to its guess, would make of the facts."""
-    fact = sum(cell.shows_knowledge for cell in matrix.cells)
-    decoy = sum(cell.shows_a_decoy for cell in matrix.cells)
+    fact, decoy = matrix.leads().values()
     chance = max(1 / (1 + len(each.decoys)) for each in facts.facts)
     if fact + decoy:
         yield (

@@ -122,7 +122,15 @@ class Matrix:
             "cells": cells,
             "facts": [asdict(each) for each in self.facts],
             "comparisons": [asdict(each) for each in self.comparisons],
+            "leads": self.leads(),
             "likelihood": None if self.likelihood is None else _likelihood_json(self.likelihood),
+        }
+
+    def leads(self) -> dict[str, int]:
+        """Return in how many cells the fact leads, and in how many a decoy does, by the same test."""
+        return {
+            "fact": sum(cell.shows_knowledge for cell in self.cells),
+            "decoy": sum(cell.shows_a_decoy for cell in self.cells),
         }
 
     def count(self) -> dict[Verdict, int]:
