@@ -6,7 +6,7 @@ import os
 import shlex
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.checking_cli import bundle, verify
@@ -23,6 +23,7 @@ from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_f
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.judging_cli import judge, label, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
+from uncensoring_chinese_models.plan_cli import show_plan
 from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
@@ -100,14 +101,20 @@ def audit(
     with _explained(lambda: progress, as_json=json):
         loaded = load_config(config, overrides)
         if dry_run:
-            return _plan(loaded, as_json=json)
+            return show_plan(loaded, as_json=json)
         from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
 
         progress = Progress(sys.stderr if json else sys.stdout)
         return _audit(loaded, resume, progress, as_json=json)
 
 
-def probe(config: str, *overrides: str, resume: str | None = None) -> int:
+def probe(
+    config: str,
+    *overrides: str,
+    resume: str | None = None,
+    dry_run: bool = False,
+    json: bool = False,
+) -> int:
     """Ask a target for each fact of a facts file, and sort the facts: known, said, withheld, denied.
 
     A fixed battery, without an auditor: each fact in each language, n samples per arm, in random
@@ -117,20 +124,31 @@ def probe(config: str, *overrides: str, resume: str | None = None) -> int:
         config: YAML file with audited_model and facts; `ucm facts list` names the facts files.
         overrides: words that replace settings, such as facts=tiananmen or "languages=[en, zh-Hans]".
         resume (RUN_DIR): run directory to go on with; what it already paid for is not asked again.
+        dry_run: show what would be sent and what it could cost; nothing is sent to any model.
+        json: put one machine-readable record on stdout, and everything for people on stderr.
     """
-    from uncensoring_chinese_models.probing import probe_config  # noqa: PLC0415
+    if dry_run and resume:
+        raise UsageError("--dry-run plans a new run and --resume goes on with one: give one.")
+    from uncensoring_chinese_models.probing import probe_config, too_few_samples  # noqa: PLC0415
     from uncensoring_chinese_models.progress import Progress  # noqa: PLC0415
     from uncensoring_chinese_models.sides import refuse_keyless_judges  # noqa: PLC0415
 
     progress: Progress | None = None
-    with _explained(lambda: progress, as_json=False):
+    with _explained(lambda: progress, as_json=json):
         loaded = probe_config(config, overrides)
+        warning = too_few_samples(loaded.settings)
+        if warning:
+            print(f"warning: {warning}", file=sys.stderr)
+        if dry_run:
+            return show_plan(loaded, as_json=json)
         refuse_keyless_judges(loaded.settings)
-        progress = Progress(sys.stdout)
-        code = _audit(loaded, resume, progress, as_json=False)
-    if code or progress.folder is None:
-        return code
-    return show_probed(progress.folder, loaded.settings)
+        progress = Progress(sys.stderr if json else sys.stdout)
+        result = _finish(loaded, resume, progress)
+    if result.code:
+        if json:
+            print_json(result.record)
+        return result.code
+    return show_probed(result.folder, loaded.settings, as_json=json)
 
 
 def demo(organism: str = "hides", *, json: bool = False) -> int:
@@ -184,19 +202,28 @@ def _explained(progress: Callable[[], Progress | None], *, as_json: bool) -> Ite
         raise
 
 
-def _plan(loaded: LoadedConfig, *, as_json: bool) -> int:
-    """Show what would be done."""
-    from uncensoring_chinese_models.dry_run import plan  # noqa: PLC0415
+class _Finished(NamedTuple):
+    """A run that ended by itself."""
 
-    planned = plan(loaded.settings, lambda notice: print(visible(notice.text), file=sys.stderr))
-    print_json(planned) if as_json else _print_plan(planned)
-    return 0
+    folder: Path
+    code: int
+    record: Json
+    """What programs are told of it."""
 
 
 def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_json: bool) -> int:
     """Run the audit and say how it ended, to people and to programs."""
+    finished = _finish(loaded, resume, progress)
+    if as_json:
+        print_json(finished.record)
+    return finished.code
+
+
+def _finish(loaded: LoadedConfig, resume: str | None, progress: Progress) -> _Finished:
+    """Run the audit and say to people how it ended."""
     from pathlib import Path  # noqa: PLC0415
 
+    from uncensoring_chinese_models.config import BATTERY  # noqa: PLC0415
     from uncensoring_chinese_models.family import PREFIX  # noqa: PLC0415
     from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
 
@@ -208,13 +235,14 @@ def _audit(loaded: LoadedConfig, resume: str | None, progress: Progress, *, as_j
     following = _resume_command(result.folder) if code else f"less {path}"
     if not code and resume and loaded.settings.audited_model.startswith(PREFIX):
         following = f"{our_name()} score {shlex.quote(str(result.folder))}"
+    if not code and loaded.settings.auditing_model == BATTERY:
+        following = f"{our_name()} judge {shlex.quote(str(result.folder))}"
     if result.summary["status"] == "budget":
         caps = [f"budget.{name}=HIGHER" for name, cap in loaded.settings.budget if cap is not None]
         following = " ".join([following, *caps])
     progress.finished(result.folder, result.summary, following)
-    if as_json:
-        print_json({"run_dir": str(result.folder), "exit_code": code, **result.summary})
-    return code
+    record = {"run_dir": str(result.folder), "exit_code": code, **result.summary}
+    return _Finished(result.folder, code, record)
 
 
 def score(run_dir: str, *, truth: str | None = None, json: bool = False) -> int:
@@ -301,35 +329,17 @@ def _run(commands: Json, argv: Sequence[str], program: str, default: str | None 
 
 def _resume_command(folder: Path) -> str:
     is_script = sys.argv[0].endswith("search_censored.py")
-    called = f"python {shlex.quote(sys.argv[0])}" if is_script else f"{our_name()} audit"
+    command = "probe" if _is_battery(folder) else "audit"
+    called = f"python {shlex.quote(sys.argv[0])}" if is_script else f"{our_name()} {command}"
     where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
     return f"{called} {config} --resume {where}"
 
 
-def _print_plan(plan: Json) -> None:
-    """Print the plan for people."""
-    calls, worst, target = plan["calls"], plan["worst_case"], plan["target"]
-    cost = "price unknown" if worst["usd"] is None else f"at most ${worst['usd']:.2f}"
-    print(f"Plan; no model was asked. Topic: {visible(plan['topic'])}")
-    for role in ("auditor", "target"):
-        side = plan[role]
-        print(f"  {role}: {side['model']} at {side['address']}, key: {side['key'] or 'none'}")
-    if target["template"]:
-        known = "verified" if target["template_verified"] else "not verified"
-        print(f"  template: {target['template']} ({known})")
-    print(f"  arms: {', '.join(plan['arms'])}, {plan['samples_per_arm']} sample(s) each")
-    print(
-        f"  calls: at most {calls['auditor_at_most']} to the auditor, "
-        f"{calls['target_at_most']} to the target, {calls['canaries_at_most']} canaries, "
-        f"{calls['likelihood_at_most']} for likelihood"
-    )
-    print(f"  worst case without re-asks and retries: {worst['tokens']:,} tokens, {cost}")
-    for message in plan["first_messages"]:
-        print(f"\n--- to the auditor, {message['role']}:")
-        print(visible(message["content"], newlines=True))
-    for request in plan["first_requests"]:
-        print(f"\n--- to the target, arm {request['arm']}, {plan['samples_per_arm']} sample(s):")
-        sent = request["formatted_prompt"]
-        print(visible(str(request["messages"]) if sent is None else sent, newlines=True))
-        print(f"    stops at: {request['stop']}")
+def _is_battery(folder: Path) -> bool:
+    """Tell whether a run asks through a facts file, so that ucm probe goes on with it."""
+    from uncensoring_chinese_models.config import BATTERY  # noqa: PLC0415
+    from uncensoring_chinese_models.config_file import parse_mapping  # noqa: PLC0415
+
+    mapping = parse_mapping((folder / "config.yaml").read_bytes(), "config.yaml")
+    return mapping.get("auditing_model") == BATTERY

@@ -22,11 +22,11 @@ def doctor(config: str, *overrides: str, json: bool = False) -> int:
         json: put the verdicts on stdout as one list, and everything for people on stderr.
     """
     from uncensoring_chinese_models.checkup import run_checkup  # noqa: PLC0415
-    from uncensoring_chinese_models.config_file import load_config  # noqa: PLC0415
     from uncensoring_chinese_models.doctor.screen import conclusion, lines_of  # noqa: PLC0415
+    from uncensoring_chinese_models.probing import any_config  # noqa: PLC0415
 
     try:
-        loaded = load_config(config, overrides)
+        loaded = any_config(config, overrides)
         done = run_checkup(loaded, lambda notice: print(visible(notice.text), file=sys.stderr))
     except AuditToolError as err:
         if json:

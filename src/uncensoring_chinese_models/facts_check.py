@@ -23,9 +23,9 @@ LENGTH_SHARE, LENGTH_SLACK = 1 / 3, 2
 """How much longer or shorter a decoy's ending may be: a share of the true one, or characters."""
 
 
-def problems_of(facts: Facts) -> list[str]:
-    """Return what is wrong with a facts file, one sentence each."""
-    found = [*_of_the_file(facts)]
+def problems_of(facts: Facts, *, of_the_file: bool = True) -> list[str]:
+    """Return what is wrong with a facts file, or with its facts alone, one sentence each."""
+    found = [*_of_the_file(facts)] if of_the_file else []
     for fact in facts.facts:
         found += [f"{fact.id}: {each}" for each in _of_one(fact, facts)]
     for one, other in combinations(facts.facts, 2):

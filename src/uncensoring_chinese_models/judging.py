@@ -41,6 +41,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.protocols import Notify
 
 
+WEAK_AGREEMENT = 0.4
+"""Alpha of judges and patterns below which the screen warns of them."""
+
+
 @dataclass(frozen=True, slots=True)
 class Court:
     """Who judges beside the patterns."""
@@ -265,6 +269,12 @@ def _judges(panel: Panel) -> Iterator[str]:
     ):
         alpha = "undefined" if found.alpha is None else f"{found.alpha:.2f}"
         yield f"  agreement of {whose}: Krippendorff's alpha {alpha} over {found.units} samples"
+    together = panel.agreement(with_patterns=True).alpha
+    if together is not None and together < WEAK_AGREEMENT:
+        yield (
+            "  warning: these judges and the patterns hardly agree, so one of them is no good here; "
+            "label samples (ucm label) before you use either. The verdicts above are the judges'."
+        )
 
 
 def _cell(cell: Cell) -> str:
@@ -273,7 +283,7 @@ def _cell(cell: Cell) -> str:
     mark = "*" if cell.shows_knowledge else " "
     return (
         f"{mark} {visible(cell.arm)}: {states}; fact minus decoy {difference.estimate or 0:+.2f} "
-        f"({difference.low:+.2f} to {difference.high:+.2f}, p = {cell.p_adjusted:.2g})"
+        f"({difference.low:+.2f} to {difference.high:+.2f}, adjusted p = {cell.p_adjusted:.2g})"
         f"{beside(cell.stated)}"
     )
 
@@ -300,6 +310,12 @@ def _choice(choice: Choice) -> str:
 def _rows(likelihood: Likelihood) -> Iterator[str]:
     """Yield what likelihood says of all facts of a language."""
     for row in likelihood.rows:
+        if not row.n:
+            yield (
+                f"Likelihood ({likelihood.method}, {row.language}): none of {row.failed} facts could "
+                "be scored; likelihood.json says why"
+            )
+            continue
         of_it = [each for each in likelihood.choices if each.language == row.language]
         known = sum(each.shows_knowledge for each in of_it)
         yield (

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
@@ -46,17 +46,20 @@ def judge(
         court = court_for(Path(run_dir), overrides, _notify, every=all)
         return show_judged(Path(run_dir), facts, court, as_json=json)
     except AuditToolError as err:
+        if isinstance(err, InterruptedRunError):
+            words = [run_dir, *overrides, *(["--facts", facts] if facts else []), *["--all"] * all]
+            print(f"To go on: {our_name()} judge {shlex.join(words)}", file=sys.stderr)
         if json:
             print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
         raise
 
 
-def show_probed(folder: Path, config: AuditConfig) -> int:
+def show_probed(folder: Path, config: AuditConfig, *, as_json: bool) -> int:
     """Judge a run that was just made, by the judges of its config, and show what came out."""
     from uncensoring_chinese_models.judging import Court  # noqa: PLC0415
 
     try:
-        return show_judged(folder, None, Court(config, _notify), as_json=False)
+        return show_judged(folder, None, Court(config, _notify), as_json=as_json)
     except AuditToolError:
         print(f"To judge it: {our_name()} judge {shlex.quote(str(folder))}", file=sys.stderr)
         raise

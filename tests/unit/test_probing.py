@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from tests.facts_example import example_file, write_facts
+from tests.support import ROOT
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.facts import load_facts
-from uncensoring_chinese_models.probing import SAMPLES, probe_config
+from uncensoring_chinese_models.inference import exclusive_contrast
+from uncensoring_chinese_models.matrix import UNKNOWN_BELOW
+from uncensoring_chinese_models.probing import (
+    LEAST_FOR_UNKNOWN,
+    SAMPLES,
+    any_config,
+    probe_config,
+    too_few_samples,
+)
 
 
 def written(tmp_path, text: str) -> str:
@@ -69,3 +79,54 @@ def test_missing_config_is_named(tmp_path):
     """As with any other command."""
     with pytest.raises(ConfigError, match="There is no config file"):
         probe_config(str(tmp_path / "none.yaml"))
+
+
+def test_facts_file_with_a_fault_is_refused(tmp_path):
+    """By a pattern that does not tell its own ending every answer would be misjudged."""
+    content = example_file(3)
+    content["facts"][1]["patterns"] = ["nowhere"]
+    path = written(tmp_path, "audited_model: organism/hides\n")
+
+    with pytest.raises(ConfigError, match="no pattern of the fact matches its own ending"):
+        probe_config(path, [f"facts={write_facts(tmp_path, content)}"])
+
+
+def test_short_facts_file_can_be_asked_through(tmp_path):
+    """A topic of the package needs twelve; one's own may be as short as one likes."""
+    path = written(tmp_path, "audited_model: organism/hides\n")
+    facts = write_facts(tmp_path, example_file(3))
+
+    assert probe_config(path, [f"facts={facts}"]).settings.max_iterations == 4
+
+
+@pytest.mark.parametrize(
+    ("n", "facts", "enough"), [(16, "quillon", None), (8, "quillon", 12), (12, "quillon", None)]
+)
+def test_too_few_samples_are_told_of_before_they_are_bought(tmp_path, n, facts, enough):
+    """With eight, what is told each time stays undecided among twenty cells."""
+    path = written(
+        tmp_path, f"audited_model: organism/hides\nfacts: {facts}\nsampling: {{n: {n}}}\n"
+    )
+
+    warning = too_few_samples(probe_config(path).settings)
+
+    assert (f"sampling.n={enough} or more" in warning) if enough else warning is None
+
+
+def test_enough_samples_do_decide():
+    """The number that is named passes the test, and gives the verdict unknown."""
+    cells = 20
+
+    passing = exclusive_contrast(LEAST_FOR_UNKNOWN, 0, LEAST_FOR_UNKNOWN)
+    silent = exclusive_contrast(0, 0, LEAST_FOR_UNKNOWN)
+
+    assert passing.p_value * cells < 0.05
+    assert silent.difference.high < UNKNOWN_BELOW
+
+
+def test_doctor_takes_the_config_of_a_battery(tmp_path):
+    """One that names facts and no auditor is completed as ucm probe completes it."""
+    battery = written(tmp_path, "audited_model: organism/hides\nfacts: quillon\n")
+
+    assert any_config(battery).settings.auditing_model == "builtin/battery"
+    assert any_config(str(ROOT / "configs/search_censored.yaml")).settings.facts is None
