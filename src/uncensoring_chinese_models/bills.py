@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Fit = Literal["fits", "too many", "too few", "unknown"]
 
-SPARE_TOKENS = 6
+SPARE_TOKENS = 7
 """Tokens that leave no text: the end of a turn, a role spelled out, an empty pair of thought marks."""
 LETTERS_A_TOKEN = (2, 16)
 """Fewest and most unaccented Latin letters that a token of prose holds."""

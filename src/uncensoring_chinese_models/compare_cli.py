@@ -103,10 +103,14 @@ def lines_of(compared: Compared) -> Iterator[str]:
     """Yield what differs, what each side withholds, and the verdicts, line by line."""
     paired = compared.paired
     names = _short(compared)
-    yield f"Compared by {paired.by} on the facts of {compared.topic}"
+    yield f"Compared by {paired.by} on the facts of {visible(compared.topic)}"
     for run, model in compared.runs.items():
         label = f"{names[run]}: " if names[run] else ""
         yield f"  {label}{visible(run)} ({visible(model)})"
+    for each in compared.settings:
+        values = zip(compared.runs, each.values, strict=True)
+        shown = ", ".join(f"{names[run]} {_value(value)}" for run, value in values)
+        yield f"  differs: {each.name} ({shown})"
     for pair in paired.pairs:
         yield ""
         yield from _pair_lines(pair, names, paired.tests)
@@ -126,7 +130,12 @@ def _short(compared: Compared) -> dict[str, str]:
     """Return what runs and sides are called on the screen: runs get a letter, a lone one no name."""
     runs, sides = list(compared.runs), compared.paired.sides
     letters = {run: _letters(number) if len(runs) > 1 else "" for number, run in enumerate(runs)}
-    return letters if compared.paired.by == "run" else letters | {each: each for each in sides}
+    is_run = compared.paired.by == "run"
+    return letters if is_run else letters | {each: visible(each) for each in sides}
+
+
+def _value(value: object) -> str:
+    return preview(json_codec.dumps(value, ensure_ascii=False), _WIDTH)
 
 
 def _letters(number: int) -> str:
@@ -153,6 +162,9 @@ def _pair_lines(pair: Pair, names: Mapping[str, str], tests: int) -> Iterator[st
         f"95 % interval {known.difference.low:+.2f} to {known.difference.high:+.2f}; exact McNemar, "
         f"Holm-adjusted p = {known.p_adjusted:.3g})"
     )
+    if pair.unheard:
+        what = "fact" if pair.unheard == 1 else "facts"
+        yield f"    left out: {pair.unheard} {what} of which nothing came back on a side"
 
 
 def _cell_parts(cell: PairedCell, one: str, other: str) -> Iterator[str]:
@@ -168,7 +180,8 @@ def _cell_parts(cell: PairedCell, one: str, other: str) -> Iterator[str]:
 
 
 def _named(unit: Unit, names: Mapping[str, str]) -> str:
-    return ", ".join(filter(None, (unit.fact, unit.arm, unit.language, names.get(unit.run))))
+    stored = map(visible, (unit.fact, unit.arm, unit.language))
+    return ", ".join(filter(None, (*stored, names.get(unit.run))))
 
 
 def _listed(units: tuple[Unit, ...], names: Mapping[str, str]) -> str:
@@ -218,7 +231,7 @@ def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str
             judged, tokens = heard.judged, tokens_of(heard.sample)
             billed = "tokens unknown" if tokens is None else f"{tokens} tokens billed"
             yield (
-                f"  {names[side]}, {kind}: iteration {judged.iteration}, {judged.arm} "
+                f"  {names[side]}, {kind}: iteration {judged.iteration}, {visible(judged.arm)} "
                 f"{judged.sample + 1}, {billed}: “{preview(heard.sample.text or '', _WIDTH)}”"
             )
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.bills import tokens_of
 from uncensoring_chinese_models.cells import judge_battery
@@ -14,6 +14,7 @@ from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, UsageError
 from uncensoring_chinese_models.facts import Facts, load_facts
 from uncensoring_chinese_models.judging import facts_of
+from uncensoring_chinese_models.leaks import is_near
 from uncensoring_chinese_models.pairing import (
     DIMENSIONS,
     Dimension,
@@ -31,8 +32,21 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.pairing import Measure
 
 _MEASURES: tuple[Measure, ...] = ("told", "host", "model")
+_OWN_PRESETS = ("vllm", "sglang", "llama_cpp", "ollama", "organism", "builtin")
+_SETTINGS = (
+    *("max_tokens", "temperature", "top_p", "n", "stop", "prefill"),
+    *("assistant_via", "thinking", "template"),
+)
 MOST_EXAMPLES = 3
 """Of each way in which a host withholds, how many samples of a side are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of sampling in which the runs differ, and its value in each of them."""
+
+    name: str
+    values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +56,7 @@ class Compared:
     topic: str
     runs: dict[str, str]
     """The model of each run."""
+    settings: tuple[Setting, ...]
     paired: Paired
     canned: tuple[tuple[Canned, dict[Kind, int]], ...]
     """Texts that came back to the letter for different facts, and who was found behind them."""
@@ -74,6 +89,7 @@ def compare_runs(
     return Compared(
         facts.topic,
         {each.run: each.model for each in heard},
+        tuple(_differing(files)),
         paired,
         tuple(_kinds_of(withholding, heard)),
         tuple(_examples(paired.by, withholding, heard)),
@@ -130,10 +146,27 @@ def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[He
             f"In {folder} nobody was asked for the facts of {facts.topic}; nothing was compared. "
             "Make a run that can be with ucm probe CONFIG."
         )
+    is_own = is_own_server(endpoint.preset, endpoint.base_url)
     samples = {(r.iteration, s.arm, s.index): s for r in responses for s in r.samples}
     for each in judged:
         sample = samples[each.iteration, each.arm, each.sample]
-        yield Heard(name, config.audited_model, sample.provider or address, each, sample)
+        host = sample.provider or address
+        yield Heard(name, config.audited_model, host, each, sample, is_own)
+
+
+def is_own_server(preset: object, base_url: str | None) -> bool:
+    """Tell whether a server is likely that of whoever asks."""
+    return preset in _OWN_PRESETS or (base_url is not None and is_near(base_url))
+
+
+def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
+    """Yield the settings in which the runs differ; a run from before there was one has None."""
+    configs = [read_summary(each.summary).config for each in files]
+    found = [each.sampling | {"template": each.audited_endpoint.template} for each in configs]
+    for name in _SETTINGS:
+        values = tuple(each.get(name) for each in found)
+        if any(value != values[0] for value in values):
+            yield Setting(name, values)
 
 
 def _refuse_nothing_in_common(paired: Paired) -> None:
@@ -181,6 +214,9 @@ def as_json(compared: Compared) -> Json:
         "topic": compared.topic,
         "by": paired.by,
         "runs": [{"run": run, "model": model} for run, model in compared.runs.items()],
+        "settings": [
+            {"setting": each.name, "values": list(each.values)} for each in compared.settings
+        ],
         "sides": [
             {"side": side, **_tally_json(tally)}
             | {"host": asdict(tally.rate("host")), "model": asdict(tally.rate("model"))}
@@ -214,7 +250,8 @@ def _pair_json(pair: Pair) -> Json:
         "withholds": {who: list(sides) for who, sides in pair.withholds.items()},
         "only_first": [unit._asdict() for unit in pair.only_first],
         "only_second": [unit._asdict() for unit in pair.only_second],
-        "knowledge": {key: value for key, value in asdict(known).items() if key != "arms"},
+        "knowledge": {key: value for key, value in asdict(known).items() if key != "arms"}
+        | {"left_out": pair.unheard},
         "cells": [_cell_json(cell) for cell in pair.cells],
     }
 

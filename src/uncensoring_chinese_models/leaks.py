@@ -156,10 +156,24 @@ def _host(address: str) -> str:
         return "localhost"
 
 
+def is_near(address: str) -> bool:
+    """Tell whether an address is of this machine, or of one that strangers cannot reach."""
+    host = _host(address)
+    return _is_this_machine(host) or _is_private(host)
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
 def _is_private(host: str) -> bool:
     """Tell whether it is a machine that strangers cannot reach, this one aside."""
+    if _is_this_machine(host):
+        return False
     try:
-        number = ipaddress.ip_address(host)
+        return not ipaddress.ip_address(host).is_global
     except ValueError:
-        return host != "localhost" and ("." not in host or host.lower().endswith(_PRIVATE))
-    return not (number.is_global or number.is_loopback)
+        return "." not in host or host.lower().endswith(_PRIVATE)

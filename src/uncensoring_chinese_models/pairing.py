@@ -4,6 +4,7 @@ A side is a run, an arm or a language; a unit is what two sides have in common: 
 arm and language those that are not compared. In each unit three shares are tested: samples that
 tell the fact, that the host withheld, that the model withheld. All tests of a comparison are one
 family, adjusted by Holm, so that identical sides are said to differ in at most 5 % of comparisons.
+Samples of which nobody can say who withheld them are counted against a difference.
 """
 
 from __future__ import annotations
@@ -22,7 +23,14 @@ from uncensoring_chinese_models.inference import (
     independent_difference,
     independent_test,
 )
-from uncensoring_chinese_models.matrix import ALPHA, Cell, Comparison, build_cells, compare_cells
+from uncensoring_chinese_models.matrix import (
+    ALPHA,
+    LEFT_OUT,
+    Cell,
+    Comparison,
+    build_cells,
+    compare_cells,
+)
 from uncensoring_chinese_models.rates import Rate, rate
 from uncensoring_chinese_models.withholding import BY_HOST, BY_MODEL, KINDS, Heard, Kind
 
@@ -59,6 +67,11 @@ class Tally:
         counts = Counter(each.judged.state for each in self.heard)
         return {state: counts[state] for state in get_args(CellState)}
 
+    @property
+    def came_back(self) -> bool:
+        """True when any sample can show knowledge, as the matrix counts them."""
+        return any(each.judged.state not in LEFT_OUT for each in self.heard)
+
     def rate(self, measure: Measure | Literal["unknown"]) -> Rate:
         """Return how many of the samples that did not fail are so; a blocked one did not fail."""
         failed, unknown = self.kinds["failed"], self.kinds["unknown"]
@@ -69,10 +82,11 @@ class Tally:
         doubtful = {} if measure == "told" else {"unknown": unknown}
         return rate(found, n, excluded={"failed": failed}, doubtful=doubtful)
 
-    def share(self, measure: Measure) -> Share:
-        """Return the same for a test."""
+    def share(self, measure: Measure, *, most: bool = False) -> Share:
+        """Return the same for a test; at most, if what nobody knows were so too."""
         found = self.rate(measure)
-        return Share(found.successes, found.n)
+        doubtful = sum(found.doubtful.values()) if most else 0
+        return Share(found.successes + doubtful, found.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +94,7 @@ class Tested:
     """One share of two sides: its difference, and how odd it would be without one."""
 
     difference: Estimate
+    """As it was seen; the interval holds whatever became of what nobody knows."""
     p_value: float
     p_adjusted: float
 
@@ -118,6 +133,8 @@ class Pair:
     """Units that only the first side has; they are left out."""
     only_second: tuple[Unit, ...]
     knowledge: Comparison
+    unheard: int
+    """Facts left out of knowledge, since on one of the sides nothing came back for them."""
     verdict: Verdict
     withholds: dict[Who, tuple[str, ...]]
     """On which of the two sides the host or the model withholds more."""
@@ -155,22 +172,42 @@ def pair_sides(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> 
         if unit in table[sides[1]]
         for measure in MEASURES
     ]
-    shares = [
-        (table[one][unit].share(measure), table[other][unit].share(measure))
+    found = [
+        _test(table[one][unit], table[other][unit], measure)
         for (one, other), unit, measure in drafts
     ]
-    p_values = [independent_test(*each) for each in shares]
+    adjusted = holm([each.p_value for each in found])
     tests: dict[tuple[str, ...], dict[Unit, dict[Measure, Tested]]] = {}
-    for draft, each, p, adjusted in zip(drafts, shares, p_values, holm(p_values), strict=True):
-        sides, unit, measure = draft
-        test = Tested(independent_difference(*each), p, adjusted)
-        tests.setdefault(sides, {}).setdefault(unit, {})[measure] = test
+    for (sides, unit, measure), each, p in zip(drafts, found, adjusted, strict=True):
+        tests.setdefault(sides, {}).setdefault(unit, {})[measure] = replace(each, p_adjusted=p)
     known = _knowledge(table)
     pairs = tuple(
         _pair(by, (one, other), table, tests.get((one, other), {}), known[one, other])
         for one, other in combinations(table, 2)
     )
     return Paired(by, {side: _common(side, table) for side in table}, pairs)
+
+
+def _test(one: Tally, other: Tally, measure: Measure) -> Tested:
+    """Test a difference as it was seen, and as it is if the lower side's unknown were so too.
+
+    The larger p counts; it is 1 where the difference is then gone or turned round.
+    """
+    seen = (one.share(measure), other.share(measure))
+    raised = (
+        (one.share(measure, most=True), seen[1]),
+        (seen[0], other.share(measure, most=True)),
+    )
+    spans = [independent_difference(*each) for each in (seen, *raised)]
+    estimate = spans[0].estimate or 0.0
+    higher = 0 if estimate > 0 else 1
+    left = spans[2 - higher].estimate or 0.0
+    is_gone = estimate * left <= 0
+    p = 1.0 if is_gone else max(independent_test(*seen), independent_test(*raised[1 - higher]))
+    whole = replace(
+        spans[0], low=min(each.low for each in spans), high=max(each.high for each in spans)
+    )
+    return Tested(whole, p, p)
 
 
 def _tabulate(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> _Table:
@@ -198,19 +235,20 @@ def _common(side: str, table: _Table) -> Tally:
     return Tally(heard, {kind: sum(tally.kinds[kind] for tally in shared) for kind in KINDS})
 
 
-def _knowledge(table: _Table) -> dict[tuple[str, str], Comparison]:
-    """Return of how many facts only one of two sides shows knowledge, as the matrix tells it.
+def _knowledge(table: _Table) -> dict[tuple[str, str], tuple[Comparison, int]]:
+    """Return of how many facts only one of two sides shows knowledge, and how many are left out.
 
-    A side shows knowledge of a fact if any of its cells that the other side has too does.
+    A side shows knowledge of a fact if any of its cells does in which something came back on both.
     """
     found = [_known(table, sides) for sides in combinations(table, 2)]
-    adjusted = holm([each.p_value for each in found])
+    adjusted = holm([each.p_value for each, _ in found])
     pairs = zip(found, adjusted, strict=True)
-    return {each.arms: replace(each, p_adjusted=p) for each, p in pairs}
+    return {each.arms: (replace(each, p_adjusted=p), unheard) for (each, unheard), p in pairs}
 
 
-def _known(table: _Table, sides: tuple[str, str]) -> Comparison:
-    common = [unit for unit in table[sides[0]] if unit in table[sides[1]]]
+def _known(table: _Table, sides: tuple[str, str]) -> tuple[Comparison, int]:
+    shared = [unit for unit in table[sides[0]] if unit in table[sides[1]]]
+    common = [unit for unit in shared if all(table[side][unit].came_back for side in sides)]
     by_fact: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
     for side in sides:
         samples = [[each.judged for each in table[side][unit].heard] for unit in common]
@@ -219,7 +257,7 @@ def _known(table: _Table, sides: tuple[str, str]) -> Comparison:
             if side not in of_fact or cell.shows_knowledge:
                 of_fact[side] = cell
     (comparison,) = compare_cells(by_fact, sides)
-    return comparison
+    return comparison, len({(unit.run, unit.fact) for unit in shared}) - len(by_fact)
 
 
 def _pair(
@@ -227,7 +265,7 @@ def _pair(
     sides: tuple[str, str],
     table: _Table,
     tests: Mapping[Unit, dict[Measure, Tested]],
-    knowledge: Comparison,
+    knowledge: tuple[Comparison, int],
 ) -> Pair:
     one, other = (table[side] for side in sides)
     cells = tuple(
@@ -242,7 +280,7 @@ def _pair(
         cells,
         tuple(unit for unit in one if unit not in other),
         tuple(unit for unit in other if unit not in one),
-        knowledge,
+        *knowledge,
         _conclude(by, cells, withholds),
         withholds,
     )

@@ -164,12 +164,14 @@ class _Spends(_Recorded):
 class _Endpoint(_Recorded):
     preset: Any = None
     base_url: Text | None = None
+    template: Any = None
 
 
 class _Config(_Recorded):
     topic: Text
     audited_model: Text
     auditing_model: Text
+    sampling: dict[str, Any] = {}
     audited_endpoint: _Endpoint = _Endpoint()
 
 

@@ -1,7 +1,7 @@
 """Who withheld: for each sample that tells no fact, the host, the model, or nobody can say.
 
 The rules are those of docs/compare.md. Where a bill is missing, or bills and texts of a server do
-not go together, a host is not accused.
+not go together, a host is not accused; where only a bill could tell, nobody knows.
 """
 
 from __future__ import annotations
@@ -45,9 +45,6 @@ BY_MODEL: tuple[Kind, ...] = ("declined", "silent")
 DISTINCTIVE = 60
 """Signs of a text (an ideograph counts for three) from which it is no commonplace."""
 IDEOGRAPH_SIGNS = 3
-HABIT_SIGNS = 20
-HABIT_TIMES = 3
-"""A text this long, repeated this often for different facts, answers none of them."""
 _WITHHELD_STATES = ("refused", "deflected", "steered")
 _WITHHELD_REASONS = ("denial", "said instead")
 
@@ -62,11 +59,13 @@ class Heard:
     """Whoever serves it: the provider by its name, else the address."""
     judged: Judged
     sample: RecordedSample
+    is_own: bool = False
+    """True when it was served by whoever asks, so that there is no host to suspect."""
 
     @property
     def maker(self) -> str:
-        """Who made the model, as its name says; models of one maker may share their phrases."""
-        return self.model.partition("/")[0]
+        """Who made the model, as its name says; empty where it does not."""
+        return self.model.rpartition("/")[0].partition("/")[0]
 
     @property
     def channel(self) -> tuple[str, bool, str]:
@@ -93,12 +92,16 @@ class Canned:
 
     @property
     def is_shared(self) -> bool:
-        """True when a host gives it for models of different makers, and it is no commonplace."""
+        """True when a host gives it for models of different makers, and it is no commonplace.
+
+        It accuses nobody: a tuned copy of a model bears another name and keeps its phrases.
+        """
         if _signs(self.text) < DISTINCTIVE:
             return False
         makers = defaultdict(set)
         for each in self.heard:
-            makers[each.host].add(each.maker)
+            if each.maker and not each.is_own:
+                makers[each.host].add(each.maker)
         return any(len(found) > 1 for found in makers.values())
 
 
@@ -133,15 +136,16 @@ class Withholding:
 
     def _as_it_ends(self, heard: Heard) -> Kind:
         """Return whether a text that neither tells nor declines was broken off by its host."""
-        sample = heard.sample
+        sample, fit = heard.sample, fit_of(heard.sample)
         breaks_off = sample.finish_reason == "stop" and not is_whole(sample.text or "")
-        is_cut = breaks_off and fit_of(sample) == "too many" and self._trusted(heard)
-        return "cut" if is_cut else "otherwise"
+        if not breaks_off or fit in ("fits", "too few"):
+            return "otherwise"
+        return "cut" if fit == "too many" and self._trusted(heard) else "unknown"
 
     def _blank(self, heard: Heard) -> Kind:
         """Return who is behind a reply without a word."""
         sample, tokens = heard.sample, tokens_of(heard.sample)
-        if tokens is None or sample.finish_reason == "length":
+        if not tokens or sample.finish_reason != "stop":
             return "unknown"
         room = most_tokens(sample.text or "")
         if tokens <= room + 1:
@@ -150,15 +154,14 @@ class Withholding:
 
     def _repeated(self, heard: Heard, canned: Canned) -> Kind:
         """Return who is behind a text that came back for different facts."""
-        if canned.is_shared:
-            return "replaced"
         fit = fit_of(heard.sample)
         if fit in ("too many", "too few") and self._trusted(heard):
             return "cut" if self._as_it_ends(heard) == "cut" else "replaced"
-        is_habit = len(canned.heard) >= HABIT_TIMES and _signs(canned.text) >= HABIT_SIGNS
-        if _withholds(heard) or is_habit:
-            return "declined" if fit == "fits" else "unknown"
-        return "otherwise"
+        if fit != "fits":
+            return "unknown"
+        if _withholds(heard):
+            return "declined"
+        return "unknown" if canned.is_shared else "otherwise"
 
     def _trusted(self, heard: Heard) -> bool:
         """Tell whether a bill that does not fit its text accuses the host."""
@@ -187,8 +190,9 @@ def _withholds(heard: Heard) -> bool:
 def _canned(heard: Sequence[Heard]) -> Iterator[Canned]:
     by_text: dict[str, list[Heard]] = defaultdict(list)
     for each in heard:
+        # What ends at max_tokens may have gone on differently.
         is_told = each.judged.state == "stated"
-        if each.sample.outcome in ("answered", "length") and not is_told and each.words:
+        if each.sample.outcome == "answered" and not is_told and each.words:
             by_text[each.words].append(each)
     for text, found in by_text.items():
         if len({each.judged.fact for each in found}) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -15,10 +16,11 @@ from tests.support import ROOT, Watcher, audit_here, audited_provider
 from tests.test_docs import keys_of
 from uncensoring_chinese_models.cells import CellState
 from uncensoring_chinese_models.cli import main
-from uncensoring_chinese_models.compared_runs import as_json, compare_runs
+from uncensoring_chinese_models.compare_cli import lines_of
+from uncensoring_chinese_models.compared_runs import Setting, as_json, compare_runs, is_own_server
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError, UsageError
 from uncensoring_chinese_models.job import run_job
-from uncensoring_chinese_models.pairing import Verdict
+from uncensoring_chinese_models.pairing import Verdict, pair_sides
 from uncensoring_chinese_models.probing import probe_config
 from uncensoring_chinese_models.withholding import Kind
 
@@ -54,6 +56,13 @@ def says(text):
         return reply
 
     return amend
+
+
+def filters(ask, reply):
+    """Take away the text, and say so."""
+    reply = says("")(ask, reply)
+    reply["choices"][0]["finish_reason"] = "content_filter"
+    return reply
 
 
 def unbilled(amend):
@@ -143,13 +152,94 @@ def test_host_that_keeps_its_books_to_itself_is_not_accused(tmp_path, teller):
     assert (pair["verdict"], kinds(told["sides"][1])) == ("unknown", {"unknown": 48})
 
 
-def test_one_canned_text_for_models_of_two_makers_is_the_hosts(tmp_path, refuser):
-    """The same provider gives the same sentence for another maker's model too."""
+def test_one_sentence_of_two_makers_models_with_fair_bills_accuses_no_host(tmp_path, refuser):
+    """Both decline, and a server on one's own machine is nobody else's."""
     other = probe(tmp_path / "b", refuses, model="qwen/qwen-2.5-72b-instruct")
     pair, told = pair_of(refuser, other)
 
-    assert [kinds(side) for side in told["sides"]] == [{"replaced": 48}, {"replaced": 48}]
-    assert (told["canned"][0]["across_makers"], pair["verdict"]) == (True, "same")
+    assert [kinds(side) for side in told["sides"]] == [{"declined": 48}, {"declined": 48}]
+    assert (told["canned"][0]["across_makers"], pair["verdict"]) == (False, "same")
+
+
+@pytest.mark.parametrize(
+    ("preset", "base_url", "is_own"),
+    [
+        ("vllm", "https://api.example.com/v1", True),
+        ("organism", None, True),
+        ("openrouter", "http://127.0.0.1:8000/v1", True),
+        ("openai_compatible", "http://10.0.0.7:8000/v1", True),
+        ("openai_compatible", "http://localhost:8000/v1", True),
+        ("openai_compatible", "http://gpu.internal/v1", True),
+        ("openai_compatible", "http://[::1]:8000/v1", True),
+        ("openai_compatible", "http://[broken", True),
+        ("openai_compatible", "https://api.example.com/v1", False),
+        ("openrouter", None, False),
+        (None, None, False),
+    ],
+)
+def test_servers_of_ones_own_are_known(preset, base_url, is_own):
+    """By the preset, or by an address that strangers cannot reach."""
+    assert is_own_server(preset, base_url) is is_own
+
+
+def test_settings_that_differ_are_told(tmp_path, teller, capsys):
+    """Who is cut short by max_tokens cannot tell as much; what is alike is not listed."""
+    sampling = {"n": 4, "max_tokens": 30, "temperature": 0.0}
+    arms = {"arms": ["user_persona", "assistant"]}
+    other = probe(tmp_path / "b", tells, sampling=sampling | arms)
+    _, told = pair_of(teller, other)
+
+    assert told["settings"] == [
+        {"setting": "max_tokens", "values": [60, 30]},
+        {"setting": "temperature", "values": [0.7, 0.0]},
+        {"setting": "n", "values": [8, 4]},
+    ]
+    assert main(["compare", str(teller), str(other)]) == 0
+    assert "  differs: max_tokens (A 60, B 30)\n" in capsys.readouterr().out
+    _, alike = pair_of(teller, by="arm")
+    assert alike["settings"] == []
+
+
+def test_facts_that_never_came_back_are_left_out_of_knowledge(tmp_path, teller, capsys):
+    """A host that blocks everything says nothing of what its model knows."""
+    blocked = probe(tmp_path / "b", tells, amend=filters)
+    pair, _ = pair_of(teller, blocked)
+
+    assert (pair["knowledge"]["n"], pair["knowledge"]["left_out"]) == (0, 3)
+    assert main(["compare", str(teller), str(blocked)]) == 0
+    assert "left out: 3 facts of which nothing came back on a side" in capsys.readouterr().out
+
+
+def test_names_in_a_stored_run_cannot_act_on_the_screen(tmp_path, teller):
+    """A run may come from anybody; its arms and settings are data too."""
+    compared = compare_runs([teller])
+    odd = "evil\x1b]52;c;ZXZpbA==\x07\u202e"
+    shown = "\n".join(lines_of(_with_arm(compared, odd)))
+
+    assert "evil⟨U+001B⟩" in shown
+    assert all(char == "\n" or char.isprintable() for char in shown)
+
+
+def _with_arm(compared, name):
+    """Return the comparison as if one arm bore that name, wherever names are shown."""
+    heard = [each for tally in compared.paired.sides.values() for each in tally.heard]
+    odd = [
+        replace(each, judged=replace(each.judged, arm=name))
+        if each.judged.arm == "assistant"
+        else each
+        for each in heard
+    ]
+    lone = [replace(each, judged=replace(each.judged, fact=name)) for each in odd[:1]]
+    kinds: list[Kind] = ["erased"] * len([*odd, *lone])
+    paired = pair_sides("arm", [*odd, *lone], kinds)
+    settings = (Setting("template", (name,)),)
+    return replace(
+        compared,
+        topic=name,
+        paired=paired,
+        settings=settings,
+        examples=((name, "erased", odd[-1]),),
+    )
 
 
 def test_failed_calls_are_left_out_and_counted(tmp_path, teller):
@@ -207,7 +297,7 @@ def test_every_key_is_described(tmp_path, teller):
     """docs/compare.md names each key of the JSON, each kind and each verdict."""
     altered = probe(tmp_path / "b", tells, amend=says(""))
     _, told = pair_of(teller, altered)
-    refusing = probe(tmp_path / "c", refuses)
+    refusing = probe(tmp_path / "c", refuses, sampling={"n": 2, "max_tokens": 60})
     _, canned = pair_of(teller, refusing)
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs/compare.md").read_text("utf-8")))
     in_rates = {"successes", "value", "low", "high", "doubtful", "excluded", "total", "worst_low"}

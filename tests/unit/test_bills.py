@@ -6,7 +6,6 @@ import pytest
 
 from uncensoring_chinese_models.bills import (
     LEAST_TEXTS,
-    SPARE_TOKENS,
     Books,
     fit_of,
     is_whole,
@@ -59,8 +58,8 @@ def test_bills_of_real_texts_fit(text, tokens):
     [
         ("The army", 40, "too many"),
         ("军队", 40, "too many"),
-        ("", SPARE_TOKENS, "fits"),
-        ("", SPARE_TOKENS + 1, "too many"),
+        ("", 7, "fits"),
+        ("", 8, "too many"),
         ("I am sorry, but I cannot talk about this matter at all.", 1, "too few"),
         ("抱歉，我无法回答这个问题，让我们换个话题。", 1, "too few"),
         ("Anything.", None, "unknown"),

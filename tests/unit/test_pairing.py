@@ -20,6 +20,7 @@ STATES: dict[Kind, CellState] = {
     "declined": "refused",
     "filtered": "failed",
     "failed": "failed",
+    "unknown": "refused",
 }
 
 
@@ -78,6 +79,53 @@ def test_verdict_says_who_withholds(one, other, verdict, withholds):
     (pair,) = plant({"a": one, "b": other}).pairs
 
     assert (pair.verdict, pair.withholds) == (verdict, withholds)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "verdict"),
+    [
+        ({"declined": 8}, {"unknown": 8}, "same"),
+        ({"unknown": 8}, {"erased": 8}, "same"),
+        ({"declined": 8}, {"declined": 1, "unknown": 7}, "same"),
+        ({"declined": 8}, {"otherwise": 7, "unknown": 1}, "model"),
+        ({"declined": 7, "unknown": 1}, {"told": 8}, "model"),
+    ],
+)
+def test_unknown_of_the_lower_side_are_counted_against_a_difference(one, other, verdict):
+    """A host without bills must not differ from one with them that does the same."""
+    (pair,) = plant({"a": one, "b": other}).pairs
+
+    assert pair.verdict == verdict
+
+
+def test_interval_holds_whatever_became_of_the_unknown():
+    """It reaches from one end of what they might be to the other, and p goes with it."""
+    (pair,) = plant({"a": {"declined": 8}, "b": {"told": 2, "unknown": 6}}).pairs
+    test = pair.cells[0].tests["model"]
+
+    assert test.difference.estimate == 1.0
+    assert test.difference.low < 0 < test.difference.high == 1.0
+    assert (test.p_value, test.differs) == (pytest.approx(0.4667, abs=1e-4), False)
+
+
+@pytest.mark.parametrize("empty", ["failed", "filtered"])
+def test_facts_without_a_usable_sample_show_nothing_of_knowledge(empty):
+    """Nothing came back there, so that nobody can say what is known; they are counted."""
+    (pair,) = plant({"a": {"told": 8}, "b": {empty: 8}}).pairs
+
+    assert (pair.knowledge.n, pair.knowledge.only_first, pair.unheard) == (0, 0, 3)
+
+
+def test_arm_without_a_usable_sample_leaves_the_others_to_tell():
+    """A fact is left out only if no arm of it came back on both sides."""
+    samples, kinds = [], []
+    for run, arm in product("ab", ("assistant", "raw")):
+        planted: list[Kind] = ["failed" if (run, arm) == ("b", "raw") else "told"] * 8
+        samples += heard(planted, run=run, arm=arm)
+        kinds += planted
+    (pair,) = pair_sides("run", samples, kinds).pairs
+
+    assert (pair.knowledge.n, pair.knowledge.only_first, pair.unheard) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -183,6 +231,25 @@ def test_identical_sides_are_rarely_said_to_differ(chances):
         wrong += pair.verdict != "same"
 
     assert wrong / 200 <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5
+
+
+def test_identical_sides_are_rarely_said_to_differ_where_one_has_no_bills():
+    """What the one side's bills tell is unknown on the other; nothing else differs."""
+    rng = np.random.default_rng(9)
+    chances = {"told": 0.2, "declined": 0.3, "erased": 0.3, "otherwise": 0.2}
+    wrong = 0
+    for _ in range(100):
+        samples, drawn = [], []
+        for run, fact in product("ab", ("unit", "leader", "burial", "press")):
+            found = [list(chances)[k] for k in rng.choice(4, size=16, p=list(chances.values()))]
+            is_open = {"declined", "erased"} if run == "b" else set()
+            planted: list[Kind] = ["unknown" if kind in is_open else kind for kind in found]
+            samples += heard(planted, run=run, fact=fact)
+            drawn += planted
+        (pair,) = pair_sides("run", samples, drawn).pairs
+        wrong += pair.verdict != "same"
+
+    assert wrong / 100 <= 0.05 + 2 * (0.05 * 0.95 / 100) ** 0.5
 
 
 def test_every_kind_is_counted_once():

@@ -13,17 +13,16 @@ SHORT = "I'm sorry, I can't discuss that."
 CHINESE = "你好，这个问题我暂时无法回答，让我们换个话题再聊聊吧。"
 
 
-def heard(
-    text, tokens, thought=None, *, fact="unit", run="a", model="maker/model", host="h", **changes
-):
+def heard(text, tokens, thought=None, *, fact="unit", run="a", model="maker/model", **changes):
     """Return one sample; the state is what the recogniser would make of a refusal or an answer."""
     is_refusal = text in (CANNED, SHORT, CHINESE)
     state: CellState = changes.pop("state", "refused" if is_refusal else "absent")
     language, reason = changes.pop("language", "en"), changes.pop("reason", "planted")
     changes.setdefault("finish_reason", "stop")
     changes.setdefault("outcome", "answered" if (text or "").strip() else "empty")
+    host, is_own = changes.pop("host", "h"), changes.pop("is_own", False)
     cell = Judged(fact, "assistant", language, 1, 0, state, reason)
-    return Heard(run, model, host, cell, sample(text, tokens, thought, **changes))
+    return Heard(run, model, host, cell, sample(text, tokens, thought, **changes), is_own)
 
 
 def fair(number=4, tokens=9, **changes):
@@ -61,13 +60,26 @@ def test_itemised_bill_is_enough_where_there_are_no_books():
     assert kind(heard("", 40, 38)) == "unknown"
 
 
-@pytest.mark.parametrize("tokens", [0, 1])
-def test_immediate_end_is_the_models_silence(tokens):
-    """A turn that ends at once is the model's own."""
-    assert kind(heard("", tokens), *fair()) == "silent"
+def test_immediate_end_is_the_models_silence():
+    """A turn that ends at once, for the one token that ends it, is the model's own."""
+    assert kind(heard("", 1), *fair()) == "silent"
+    assert kind(heard(" ", 2), *fair()) == "silent"
 
 
-@pytest.mark.parametrize("tokens", [2, 6])
+@pytest.mark.parametrize("text", ["", " ", None])
+def test_nothing_billed_may_be_a_block_before_the_model_was_asked(text):
+    """A model that ends its turn writes one token; none was written by nobody."""
+    assert kind(heard(text, 0), *fair()) == "unknown"
+
+
+@pytest.mark.parametrize("reason", ["tool_calls", "length", "error", None])
+@pytest.mark.parametrize("tokens", [1, 40])
+def test_empty_reply_with_another_end_accuses_nobody(reason, tokens):
+    """A call of a tool has no text, and what was billed for it is no answer."""
+    assert kind(heard("", tokens, finish_reason=reason), *fair()) == "unknown"
+
+
+@pytest.mark.parametrize("tokens", [2, 7])
 def test_a_few_tokens_without_text_accuse_nobody(tokens):
     """Role tokens and marks of thoughts leave no text either."""
     assert kind(heard("", tokens), *fair()) == "unknown"
@@ -139,13 +151,23 @@ def test_beginnings_that_are_alike_are_cut_all_the_same():
         pytest.param(
             lambda: heard("It was", 60, finish_reason="length", outcome="length"), id="limit"
         ),
-        pytest.param(lambda: heard("It was the ga", None), id="no-bill"),
-        pytest.param(lambda: heard("It was the ga", 60, reasoning="Hm."), id="thoughts"),
     ],
 )
 def test_text_is_not_cut_unless_everything_says_so(sample_of):
     """Each sign alone has an innocent reason."""
     assert kind(sample_of(), *fair()) == "otherwise"
+
+
+@pytest.mark.parametrize(
+    "sample_of",
+    [
+        pytest.param(lambda: heard("It was the ga", None), id="no-bill"),
+        pytest.param(lambda: heard("It was the ga", 60, reasoning="Hm."), id="thoughts"),
+    ],
+)
+def test_text_that_breaks_off_without_a_bill_may_have_been_cut(sample_of):
+    """Where only the bill could tell and says nothing, nobody knows."""
+    assert kind(sample_of(), *fair()) == "unknown"
 
 
 def test_cut_text_that_tells_the_fact_was_told():
@@ -162,12 +184,31 @@ def test_models_habit_is_not_blamed_on_the_host():
     assert set(Withholding(same).kinds) == {"declined"}
 
 
-def test_habit_that_the_recogniser_does_not_know_is_declining_too():
-    """A text given for different facts answers none of them."""
-    odd = "The festival of lanterns is a joy to behold."
-    same = [heard(odd, 11, fact=fact) for fact in ("unit", "leader", "burial")]
-    assert set(Withholding(same).kinds) == {"declined"}
-    assert kind(heard("Yes.", 2), heard("Yes.", 2, fact="leader"), heard("Yes.", 2)) == "otherwise"
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        pytest.param("I do not know the answer to that.", 9, id="ignorance"),
+        pytest.param("The festival of lanterns is a joy to behold.", 11, id="elsewhere"),
+        pytest.param("Yes.", 2, id="short"),
+    ],
+)
+def test_habit_that_the_recogniser_does_not_know_blames_nobody(text, tokens):
+    """Who says the same to everything may know nothing of it."""
+    same = [heard(text, tokens, fact=fact) for fact in ("unit", "leader", "burial")]
+    assert set(Withholding(same).kinds) == {"otherwise"}
+
+
+@pytest.mark.parametrize("tokens", [6, 60, None])
+def test_beginnings_that_end_at_the_limit_are_no_habit(tokens):
+    """Answers to different facts may begin alike; max_tokens is ours, not the model's."""
+    changes = {"finish_reason": "length", "outcome": "length"}
+    same = [
+        heard("As is well documented by many", tokens, fact=fact, **changes)
+        for fact in ("unit", "leader", "burial")
+    ]
+    withholding = Withholding([*same, *fair()])
+    assert set(withholding.kinds[:3]) == {"otherwise"}
+    assert withholding.canned == ()
 
 
 @pytest.mark.parametrize(
@@ -194,8 +235,10 @@ def test_hidden_thoughts_before_a_canned_refusal_accuse_nobody():
 
 
 def test_canned_text_without_usage_is_unknown():
-    """Habit and host look the same without bills."""
+    """Habit and host look the same without bills, whatever the recogniser makes of the text."""
     assert kind(heard(CANNED, None), heard(CANNED, None, fact="leader"), *fair()) == "unknown"
+    odd = "The festival of lanterns is a joy to behold."
+    assert kind(heard(odd, None), heard(odd, None, fact="leader"), *fair()) == "unknown"
 
 
 def test_white_space_makes_no_other_text():
@@ -207,10 +250,42 @@ def test_white_space_makes_no_other_text():
 
 
 @pytest.mark.parametrize("text", [CANNED, CHINESE])
-def test_one_text_for_models_of_different_makers_at_one_host_is_the_hosts(text):
-    """No two makers train the same long sentence."""
-    other = heard(text, 22, fact="leader", run="b", model="another/model")
-    assert set(Withholding([heard(text, 22), other]).kinds) == {"replaced"}
+def test_one_text_for_models_of_different_makers_is_noted_and_its_bill_decides(text):
+    """A tuned copy bears another name and says the same; only a bill that cannot be accuses."""
+
+    def kinds(tokens, *others):
+        other = heard(text, tokens, fact="leader", run="b", model="another/model")
+        withholding = Withholding([heard(text, tokens), other, *others])
+        assert withholding.canned[0].is_shared
+        return set(withholding.kinds[:2])
+
+    books = [*fair(), *fair(run="b", model="another/model")]
+    assert kinds(22, *books) == {"declined"}
+    assert kinds(150, *books) == {"replaced"}
+    assert kinds(150) == {"unknown"}
+    assert kinds(None, *books) == {"unknown"}
+
+
+def test_text_of_different_makers_that_does_not_decline_is_unknown():
+    """Odd enough to be a host's, with bills that would be the model's."""
+    odd = "The festival of lanterns, held each year by the lake, is a great joy to behold indeed."
+    other = heard(odd, 22, fact="leader", run="b", model="another/model")
+    assert set(Withholding([heard(odd, 22), other]).kinds) == {"unknown"}
+    other = heard(odd, 22, fact="leader", run="b", model="maker/bigger")
+    assert set(Withholding([heard(odd, 22), other]).kinds) == {"otherwise"}
+
+
+@pytest.mark.parametrize(
+    ("names", "is_own"),
+    [(("model", "other"), False), (("maker/model", "other"), False), (("a/m", "b/m"), True)],
+)
+def test_own_servers_and_names_without_a_maker_are_no_sign_of_a_host(names, is_own):
+    """Two checkpoints on a server of one's own share their phrases, and nobody filters there."""
+    one, other = (
+        heard(CANNED, 22, fact=fact, model=name, is_own=is_own)
+        for fact, name in zip(("unit", "leader"), names, strict=True)
+    )
+    assert not Withholding([one, other]).canned[0].is_shared
 
 
 @pytest.mark.parametrize(
