@@ -110,7 +110,8 @@ def test_too_few_samples_are_told_of_before_they_are_bought(tmp_path, n, facts, 
 
     warning = too_few_samples(probe_config(path).settings)
 
-    assert (f"sampling.n={enough} or more" in warning) if enough else warning is None
+    assert (f"sampling.n={enough} or more" in (warning or "")) == bool(enough)
+    assert bool(warning) == bool(enough)
 
 
 def test_enough_samples_do_decide():
