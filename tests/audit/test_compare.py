@@ -184,14 +184,14 @@ def test_servers_of_ones_own_are_known(preset, base_url, is_own):
 
 def test_settings_that_differ_are_told(tmp_path, teller, capsys):
     """Who is cut short by max_tokens cannot tell as much; what is alike is not listed."""
-    sampling = {"n": 4, "max_tokens": 30, "temperature": 0.0}
+    sampling = {"n": 4, "max_tokens": 30, "temperature": 0.2}
     arms = {"arms": ["user_persona", "assistant"]}
     other = probe(tmp_path / "b", tells, sampling=sampling | arms)
     _, told = pair_of(teller, other)
 
     assert told["settings"] == [
         {"setting": "max_tokens", "values": [60, 30]},
-        {"setting": "temperature", "values": [0.7, 0.0]},
+        {"setting": "temperature", "values": [0.7, 0.2]},
         {"setting": "n", "values": [8, 4]},
     ]
     assert main(["compare", str(teller), str(other)]) == 0
