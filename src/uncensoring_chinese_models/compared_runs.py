@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.bills import tokens_of
 from uncensoring_chinese_models.cells import judge_battery
+from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, UsageError
 from uncensoring_chinese_models.facts import Facts, load_facts
@@ -77,6 +78,12 @@ def compare_runs(
     """
     dimension = _dimension(by, folders)
     files = [read_run(folder) for folder in folders]
+    for folder, found in zip(folders, files, strict=True):
+        if found.summary["config"]["auditing_model"] != BATTERY:
+            raise ConfigError(
+                f"{folder} is the run of an audit, in which nobody asked for each fact; nothing was "
+                "compared. Compare runs of ucm probe."
+            )
     facts = _shared_facts(folders, facts_name)
     heard = [
         each
@@ -120,8 +127,7 @@ def _shared_facts(folders: Sequence[Path], name: str | None) -> Facts:
         if facts_of(folder) != first:
             raise ConfigError(
                 f"{folders[0]} and {folder} were made with different facts files, so that their "
-                "probes are not the same; nothing was compared. Judge both by one file with "
-                "--facts FILE, or probe again."
+                "probes are not the same; nothing was compared. Probe both with one file."
             )
     return first
 
