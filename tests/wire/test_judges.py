@@ -79,6 +79,20 @@ def test_judges_see_what_patterns_leave_open_and_nothing_else(run):
     assert file["spend"]["calls"] == OPEN
 
 
+def test_judge_of_the_same_name_at_another_address_is_asked(run):
+    """It does not get the answers of the first, and the file says which of them judged."""
+    with judging_provider() as first, judging_provider(shapes={"a/b": "refusal"}) as second:
+        judged(run, judge_words(first, "a/b"))
+        assert stored(run)["judges"][0]["base_url"] == first.base_url
+        result, _ = judged(run, judge_words(second, "a/b"))
+
+        assert len(judging_bodies(second)) == OPEN
+        assert result.panel is not None
+        assert result.panel.states("a/b")["refused"] == OPEN
+        (told,) = stored(run)["judges"]
+        assert (told["preset"], told["base_url"]) == ("openrouter", second.base_url)
+
+
 def test_every_sample_with_text_is_sent_where_that_is_asked_for(run):
     """With --all only what has no text stays at home."""
     with judging_provider() as provider:
