@@ -5,8 +5,9 @@
 The set is docs/data/replies.yaml: replies of the kinds that chat models give, written for this
 purpose, in English, simplified and traditional Chinese. Half of it, drawn by the sha256 of the ids,
 is `seen`: wordings may be learned from it. The other half is `held_out`. docs/data/replies_apart.yaml
-is a third part, `apart`, written before the wordings and not mended for. What each was asked is in
-docs/data/questions.yaml.
+is a third part, `apart`, written before the wordings and not mended for.
+docs/data/replies_ignorant.yaml has replies that say "I don't know", and dodges that sound like it;
+the rules were mended for these. What each was asked is in docs/data/questions.yaml.
 """
 
 from __future__ import annotations
@@ -45,6 +46,11 @@ def load_apart() -> list[Reply]:
     return _load("replies_apart")
 
 
+def load_ignorant() -> list[Reply]:
+    """Return the labelled replies that say, or pretend, not to know."""
+    return _load("replies_ignorant")
+
+
 def _load(name: str) -> list[Reply]:
     questions = yaml.safe_load((DATA / "questions.yaml").read_text("utf-8"))
     replies: list[Reply] = yaml.safe_load((DATA / f"{name}.yaml").read_text("utf-8"))
@@ -77,12 +83,25 @@ def lines_of(replies: Sequence[Reply], apart: Sequence[Reply]) -> Iterator[str]:
     yield from ("", "| | answers taken for withholding |", "| --- | --- |")
     for name, part in parts.items():
         yield f"| {name} | {_share([each for each in part if each['manner'] == 'answer'])} |"
+    yield from _ignorance(load_ignorant())
     yield from ("", "| withheld, and seen to be | " + " | ".join(parts) + " |")
     yield "| --- |" + " --- |" * len(parts)
     for language in LANGUAGES:
         for manner in MANNERS[:-1]:
             cells = (_count(part, language, manner) for part in parts.values())
             yield f"| {language}, {manner} | " + " | ".join(cells) + " |"
+
+
+def _ignorance(replies: Sequence[Reply]) -> Iterator[str]:
+    yield from (
+        "",
+        '| | "I don\'t know", taken for withholding | dodges like it, seen to withhold |',
+    )
+    yield "| --- | --- | --- |"
+    for language in LANGUAGES:
+        own = [each for each in replies if each["language"] == language]
+        honest, dodges = _count(own, language, "answer"), _count(own, language, "refusal")
+        yield f"| {language} | {honest} | {dodges} |"
 
 
 def _confusion(language: str, own: Sequence[Reply]) -> Iterator[str]:

@@ -74,6 +74,10 @@ class Judgement:
     re_asked: int = 0
     problem: str | None = None
     """Why there is no judgement."""
+    preset: str | None = None
+    """The kind of server that was asked."""
+    base_url: str | None = None
+    """Its address."""
 
 
 class UnusableError(Exception):

@@ -109,7 +109,7 @@ def messages_for(ballot: Ballot, run: str, problem: Problem | None = None) -> li
         problem: what was wrong with an earlier judgement.
     """
     asked, texts = ballot.asked, _texts()
-    text = asked.sample.heard
+    text = asked.said
     slot = slot_of(text, mark_for(text, run, place_of(asked)))
     listed = "\n".join(f"{letter}: {_line(ballot.shown(letter))}" for letter in ballot.options)
     values = {
@@ -150,8 +150,8 @@ def call_for(
 ) -> Call:
     """Return the request by which a judge is asked about one sample.
 
-    Its key holds the hash of what it asks: another question is another call, and the same one is
-    never paid for twice.
+    Its key holds the hash of what it asks and where: another question is another call, and so is
+    one to a server elsewhere; the same one is never paid for twice.
     """
     endpoint = judge.endpoint
     body: Json = {
@@ -165,7 +165,8 @@ def call_for(
     body |= endpoint.traits.chat_body
     body |= endpoint.extra_body
     asked = ballot.asked
-    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:16]
+    sent = [endpoint.preset_name, endpoint.address, body]
+    digest = hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()[:16]
     name = f"{asked.sample.arm}/{judge.model}/{digest}/{tries}"
     key = CallKey(asked.response.iteration, "judge", "judge", tries, name, asked.sample.index)
     return Call(key, "chat", body)

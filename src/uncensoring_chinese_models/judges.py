@@ -134,7 +134,12 @@ class _Bench:
     async def judge_all(self, ballots: Sequence[Ballot]) -> list[Judgement]:
         """Judge one ballot, which shows how the judge can be asked, and then the others at once."""
         first = [await self._judge(ballot, opens=True) for ballot in ballots[:1]]
-        return first + await all_of(self._judge(ballot) for ballot in ballots[1:])
+        heard = first + await all_of(self._judge(ballot) for ballot in ballots[1:])
+        asked = self.judge.endpoint
+        return [
+            replace(each, preset=asked.preset_name, base_url=asked.address or None)
+            for each in heard
+        ]
 
     async def _judge(self, ballot: Ballot, *, opens: bool = False) -> Judgement:
         name, problem, why = self.judge.model, None, ""

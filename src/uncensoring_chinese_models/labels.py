@@ -1,15 +1,18 @@
 """A person's labels for samples drawn by lot: the sheet, and what stands in it when it is filled in.
 
-The sheet is blind: no arm, no model, no verdict, rows in random order, candidates in the order in
-which judges see them. A key file beside it tells which row is which sample.
+The sheet names no arm, no model and no verdict; rows stand in random order, candidates in the order
+in which judges see them. How a text came about is told, and that tells the arm or nearly. A key
+file beside it tells which row is which sample, and by a hash whether it is that one.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -32,7 +35,16 @@ if TYPE_CHECKING:
 ROWS = 50
 LONGEST_CELL = 30_000
 """A spreadsheet takes no more in one cell."""
-_FORMULA_SIGNS = "=+-@|%\uff1d\uff0b\uff0d\uff20"
+_FORMULA = re.compile("(^|[,;|\t])([\\s\"'\u200c\u200d]*)(?=[=+@|%\uff1d\uff0b\uff0d\uff20-])")
+"""Where a piece of a line begins like a formula, at whichever sign the line is split."""
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_FIGURES = r"\d[\d\W年月日号號时時分]*"
+_NUMBER = re.compile(
+    rf"\W*(?:{_MONTH}\W*)?{_FIGURES}(?:{_MONTH}\W*(?:{_FIGURES})?|e\W*{_FIGURES}|[ap]m)?",
+    re.IGNORECASE,
+)
+"""What a spreadsheet takes for a number or a date, and writes back in another form."""
+_OVERLOOKED = re.compile(r"[\s']+")
 _DENIES = {"yes": True, "no": False, "": False}
 
 
@@ -85,15 +97,13 @@ def write_sheet(desk: Desk, n: int, seed: int) -> int:
     """Draw samples by lot, and write the sheet and its key; return how many rows there are.
 
     Raises:
-        ConfigError: a row less than one was asked for.
+        ConfigError: a row less than one was asked for, or an earlier sheet may be in use.
     """
     if n < 1:
         raise ConfigError(f"--n takes a number of rows from 1, not {n}.")
     places = sorted(desk.asked)
     drawn = random.Random(seed).sample(places, min(n, len(places)))  # noqa: S311 -- a lot, no secret
     ballots = [ballot_of(desk.asked[place]) for place in drawn]
-    store = RunStore(desk.folder)
-    desk.folder.mkdir(exist_ok=True)
     rows = [
         {
             "row": number,
@@ -102,13 +112,49 @@ def write_sheet(desk: Desk, n: int, seed: int) -> int:
             "arm": place[1],
             "sample": place[2],
             "options": {letter: option.name for letter, option in ballot.options.items()},
+            "sha256": _hash(_cells(ballot)),
         }
         for number, (place, ballot) in enumerate(zip(drawn, ballots, strict=True), 1)
     ]
     told: Json = {"run": desk.run, "topic": desk.topic, "seed": seed, "drawn_from": len(places)}
-    store.write_judged(desk.key.name, told | {"rows": rows})
+    told |= {"rows": rows}
+    _refuse_to_replace(desk, told)
+    desk.folder.mkdir(exist_ok=True)
+    store = RunStore(desk.folder)
+    store.write_judged(desk.key.name, told)
     store.write_bytes(desk.sheet.name, _sheet(ballots))
     return len(rows)
+
+
+def _refuse_to_replace(desk: Desk, told: Json) -> None:
+    """Refuse to draw over a sheet that is filled in, or over the key of one that is elsewhere."""
+    if desk.sheet.exists():
+        for row in _rows(desk.sheet):
+            if row["says"].strip() or row["denies"].strip():
+                raise ConfigError(
+                    f"{desk.sheet}: row {_number(desk.sheet, row)} of this sheet is filled in, so "
+                    "no other was drawn; move it and its key elsewhere first."
+                )
+    elif desk.key.exists() and _key_told(desk) != told:
+        raise ConfigError(
+            f"{desk.key} is the key of a sheet that is not beside it and may be being filled in, "
+            "so no other was drawn; read that sheet with --read FILE, or delete its key first."
+        )
+
+
+def _cells(ballot: Ballot) -> list[str]:
+    """Return the text of a row and its endings, as they stand in the sheet."""
+    shown = (ballot.asked.said, *map(ballot.shown, ballot.options))
+    return [*map(safe_cell, shown)]
+
+
+def _hash(cells: Sequence[str]) -> str:
+    """Return the hash of the text of a row and its endings.
+
+    Spaces and apostrophes are overlooked: spreadsheets drop some.
+    """
+    told = [_OVERLOOKED.sub("", each) for each in cells]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
 def _sheet(ballots: Sequence[Ballot]) -> bytes:
@@ -121,16 +167,18 @@ def _sheet(ballots: Sequence[Ballot]) -> bytes:
     for number, ballot in enumerate(ballots, 1):
         asked = ballot.asked
         told = [asked.fact.question[asked.language], asked.fact.opening[asked.language]]
-        told += [form_of(asked), asked.sample.heard]
-        told += [ballot.shown(each) if each in ballot.options else "" for each in letters]
-        writer.writerow([number, *map(safe_cell, told), "", ""])
+        cells = [*map(safe_cell, (*told, form_of(asked))), *_cells(ballot)]
+        cells += [""] * (len(letters) - len(ballot.options))
+        writer.writerow([number, *cells, "", ""])
     return page.getvalue().encode("utf-8-sig")
 
 
 def safe_cell(text: str) -> str:
-    """Return a text on one line that no spreadsheet takes for a formula."""
-    shown = preview(text, LONGEST_CELL) if text else ""
-    return f"'{shown}" if shown.lstrip()[:1] in tuple(_FORMULA_SIGNS) else shown
+    """Return a text on one line in which no spreadsheet finds a formula, wherever it splits it."""
+    shown = _FORMULA.sub(r"\1\2'", preview(text, LONGEST_CELL)) if text else ""
+    if _NUMBER.fullmatch(shown) and not shown.startswith("'"):
+        shown = f"'{shown}"
+    return preview(shown, LONGEST_CELL) if shown else ""
 
 
 # --- what a person wrote ------------------------------------------------------------------------
@@ -161,10 +209,30 @@ def read_sheet(desk: Desk, path: Path) -> Labels:
             what = "is not in the sheet that was drawn" if known is None else "is there twice"
             raise ConfigError(f"{path}: row {number} {what}.")
         seen.add(number)
+        if _hash_of(row, known["options"]) != known["sha256"]:
+            raise ConfigError(
+                f"{path}: row {number} is not the one that was drawn: its text or its endings "
+                f"differ from those of {desk.key}. Nothing was counted. Leave these columns be; if "
+                "the sheet is of another draw, draw it again with its own --n and --seed."
+            )
         answer = _answer(f"{path}: row {number}", row, known["options"])
         if answer is not None:
             stated[known["iteration"], known["arm"], known["sample"]] = answer
     return Labels(stated, len(key) - len(stated))
+
+
+def _hash_of(row: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """Return the hash of what stands in a row of a sheet."""
+    return _hash([row.get(name, "") for name in ("text", *options)])
+
+
+def _key_told(desk: Desk) -> Json | None:
+    """Return what stands in the key; None if it is no JSON object."""
+    try:
+        told = json.loads(desk.key.read_bytes())
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) else None
 
 
 def _read_key(desk: Desk) -> dict[int, Json]:
@@ -173,6 +241,7 @@ def _read_key(desk: Desk) -> dict[int, Json]:
         rows = {int(row["row"]): row for row in told["rows"]}
         places = [(row["iteration"], row["arm"], row["sample"]) for row in rows.values()]
         is_ours = told["run"] == desk.run and all(place in desk.asked for place in places)
+        is_ours = is_ours and all(row["sha256"] for row in rows.values())
     except OSError as err:
         raise RunStoreError(
             f"{desk.key} cannot be read ({err.strerror}), and without it nobody knows which row "

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.matrix import Matrix
 
 
+_ADDRESS = ("preset", "base_url")
+
+
 class Seen(NamedTuple):
     """One sample, with what patterns, each judge and the vote make of it."""
 
@@ -42,7 +45,7 @@ class Seen(NamedTuple):
         return asdict(self.final) | {
             "patterns": self.patterns.state,
             "options": {letter: option.name for letter, option in options.items()},
-            "judgements": [asdict(each) for each in self.judgements],
+            "judgements": [_without_address(each) for each in self.judgements],
         }
 
 
@@ -66,6 +69,11 @@ class Panel:
         counts = Counter(one.state for one in self._of(judge))
         return {state: counts[state] for state in get_args(JudgeState)}
 
+    def asked_at(self, judge: str) -> Json:
+        """Return the kind of server that a judge was asked at, and its address."""
+        first = next(iter(self._of(judge)), None)
+        return {name: getattr(first, name, None) for name in _ADDRESS}
+
     def stated(self, judge: str) -> dict[str, Rate]:
         """Return by arm how many of the samples that a judge judged state the fact."""
         by_arm: dict[str, list[Judgement]] = defaultdict(list)
@@ -86,6 +94,7 @@ class Panel:
         judges = [
             {
                 "model": judge,
+                **self.asked_at(judge),
                 "states": self.states(judge),
                 "stated": {arm: asdict(found) for arm, found in self.stated(judge).items()},
             }
@@ -103,6 +112,11 @@ class Panel:
 
     def _of(self, judge: str) -> list[Judgement]:
         return [one for each in self.asked for one in each.judgements if one.judge == judge]
+
+
+def _without_address(judgement: Judgement) -> Json:
+    """Return a judgement as JSON; its server is named once, with the judge."""
+    return {name: value for name, value in asdict(judgement).items() if name not in _ADDRESS}
 
 
 def _stated(found: Sequence[Judgement]) -> Rate:

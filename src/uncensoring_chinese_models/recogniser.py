@@ -274,8 +274,11 @@ def _is_anothers(found: _Found) -> bool:
 
 
 def _is_no_refusal(found: _Found) -> bool:
-    """Tell whether it is a request for more, or a user's own trouble."""
-    return bool(voice.ON_CONDITION.search(found.rest) or voice.ASKS_FOR_HELP.search(found.after))
+    """Tell whether it is a request for more, a user's own trouble, or a short "I don't know"."""
+    if voice.ON_CONDITION.search(found.rest) or voice.ASKS_FOR_HELP.search(found.after):
+        return True
+    whole = found.view.folded
+    return len(_WORD.findall(whole)) <= signals.MOST_WORDS and voice.pleads_ignorance(whole)
 
 
 def _goes_on_to_tell(after: str) -> bool:

@@ -45,9 +45,9 @@ _ABSTAINS = _field(
     r"(?:\b|(?=n't))(?:can ?not|can't|unable|won't|will not|(?:not|n't) (?:able|allowed|permitted|going|in a position|something|appropriate|suitable|comfortable"
     r"|meant|built|here|for me|discuss|talk|comment|cover|touch|take|do|get into|speak|go)|rather not|prefer not|declin\w{1,3}|refrain|abstain|avoid\w{0,3}"
     r"|steer clear|stay (?:away|out|clear|silent|quiet)|keep (?:out|away|quiet|silent|clear)|off[- ]limits|(?:outside|beyond|out of) (?:my|the|what|our|this)"
-    r"|restricted|no comment|nothing (?:to|i can|that i can|more) |unanswered|silent|silence|pass on|skip|leave (?:it|that|this|the)|sit this|must stop|hold(?:ing)? back|mov(?:e|ed|ing) (?:away|on)|(?:not|n't) (?:cover|answered|provide|provided|processed|be processed|offer|discussed|available|open|a topic|mine|my place|bite|follow|continue)|nothing to (?:offer|share)|leave \w{1,12} out|better (?:off )?(?:asking|ask)|best (?:if|that|to) (?:we |not )|(?:isn't|is not) (?:a|an|one|the) (?:topic|subject|question|matter|place|thing)|end (?:it|this) here|no further)\b",
+    r"|restricted|no comment|nothing (?:to|i can|that i can|more) |unanswered|silent|silence|pass on|skip|leave (?:it|that|this|the)|sit this|must stop|hold(?:ing)? back|mov(?:e|ed|ing) (?:away|on)|(?:not|n't) (?:cover|answered|provide|provided|processed|be processed|offer|discussed|available|open|a topic|mine|my place|bite|follow|continue)|nothing to (?:offer|share)|leave \w{1,12} out|better (?:off )?(?:asking|ask)|best (?:if|that|to) (?:we |not )|(?:isn't|is not) (?:a|an|one|the) (?:topic|subject|question|matter|place|thing)|end (?:it|this) here|no further|(?:not|n't) (?:yet )?learn(?:ed|t) how|no (?:\w{1,12} )?information (?:that |which )?i (?:may|can|could|am))\b",
     r"不(?:能|便|予|宜|想|愿|作|做|谈|说|讲|聊|答|参与|讨论|评论|回应|展开|适合|方便|可以|打算|多|提供|涉及|碰|接|支持)|无法|没法|没办法|难以|恕|避免|回避|避开|跳过|略过|拒绝|婉拒"
-    r"|超出|不在|禁区|停止|沉默|到此为止|[帮答说讲谈回聊]不[了到上]|未予|拦截|屏蔽|受限|不属于|无权|无可奉告|没有?权限|空着|打住|免了|不好说|别问|没有可以|轮不到|不涵盖|被?(?:系统|平台)?限制|不表态|不便|不回|不碰|不接受|不提供|不评|换一题|暂停",
+    r"|超出|不在|禁区|停止|沉默|到此为止|[帮答说讲谈回聊]不[了到上]|未予|拦截|屏蔽|受限|不属于|无权|无可奉告|没有?权限|空着|打住|免了|不好说|别问|没有可以|没有[^,.!?]{0,4}可(?:以|供)|轮不到|不涵盖|被?(?:系统|平台)?限制|不表态|不便|不回|不碰|不接受|不提供|不评|换一题|暂停",
 )
 _SELF = _field(
     r"\bi(?:'m|'d|'ll|'ve)?\b|\bthis (?:assistant|platform|service|system|model)\b|\bthe (?:assistant|system|platform)\b|\bfrom me\b",
@@ -156,6 +156,8 @@ def refuses(sentences: Sequence[str], words: int) -> Sign | None:
     """Return where a reply abstains, if it speaks of itself and of the question alone."""
     whole = " ".join(sentences)
     if words > MOST_WORDS or _has_figure(whole) or _count((_NO_REFUSAL, _SOMEBODY), whole):
+        return None
+    if voice.pleads_ignorance(whole):
         return None
     fields = (_ABSTAINS, _SELF, *_TALK)
     needed = LEAST_FIELDS - (1 if words <= FEW_WORDS else 0)

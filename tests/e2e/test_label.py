@@ -67,14 +67,15 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     as_json = run_ucm(tmp_path, "label", run, "--read", sheet, "--json")
     assert json.loads(as_json.stdout) == {"exit_code": 0, **told}
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
+    sheet.rename(tmp_path / "mine.csv")
+    assert "is not beside it" in run_ucm(tmp_path, "label", run, "--seed", "3").stderr
 
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs/judging.md").read_text("utf-8")))
     for name in ("judges", "labels", "labels.key"):
         keys = set(keys_of(json.loads((beside / f"lamps.{name}.json").read_bytes())))
         assert keys - described == set(), name
 
-    rows[3]["says"] = "perhaps"
-    sheet.write_text("row,says,denies\n4,perhaps,\n", "utf-8")
+    sheet.write_bytes(page.getvalue().replace("none", "perhaps").encode("utf-8"))
     wrong = run_ucm(tmp_path, "label", run)
     assert wrong.returncode == 2
-    assert "row 4: says is 'perhaps'" in wrong.stderr
+    assert ": says is 'perhaps'" in wrong.stderr

@@ -185,6 +185,22 @@ def test_key_holds_the_hash_of_the_request():
     assert first.body["response_format"]["json_schema"]["strict"] is True
 
 
+def test_judge_of_the_same_name_elsewhere_is_another_one():
+    """Preset and address are in the key, the name of the variable with the API key is not."""
+    here, there, otherwise, with_key = (
+        call_for(JudgeModel.model_validate({"model": "a/b", "endpoint": endpoint}), ballot(), "run")
+        for endpoint in (
+            {"preset": "vllm", "base_url": "http://127.0.0.1:1/v1"},
+            {"preset": "vllm", "base_url": "http://127.0.0.1:2/v1"},
+            {"preset": "sglang", "base_url": "http://127.0.0.1:1/v1"},
+            {"preset": "vllm", "base_url": "http://127.0.0.1:1/v1", "api_key_env": "OTHER_KEY"},
+        )
+    )
+
+    assert len({str(call.key) for call in (here, there, otherwise)}) == 3
+    assert here.key == with_key.key
+
+
 def test_battery_is_as_large_and_varied_as_it_should_be():
     """At least 30 texts, none twice, of every kind and in three languages."""
     injections = load_injections()

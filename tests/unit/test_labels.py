@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.provider import ODD_TEXTS
 from tests.unit.test_cells import FACTS, response
@@ -66,7 +69,7 @@ def truly(row):
 
 
 def test_sheet_is_blind_and_drawn_by_lot(tmp_path):
-    """No arm, no verdict, no order; the same seed draws the same, another one another."""
+    """No name of an arm, no verdict, no order; the same seed draws the same, another one another."""
     desk = desk_of(tmp_path, [f"Text {number}." for number in range(40)])
 
     assert write_sheet(desk, 50, 7) == 50
@@ -114,17 +117,59 @@ def test_candidates_stand_in_the_order_that_judges_see(tmp_path):
         "\r\n=cmd",
         "\uff1d1",
         "|x",
+        "They came;=HYPERLINK(1)",
+        "a, =1",
+        "a,,=1",
+        "a;'=1",
+        "a;\u200d=1",
+        "a;\xa0=1",
+        "a||=1",
+        "a|\u3000\uff1d1",
+        'a";=1;"',
+        'a;"=1',
+        'a;""=1',
+        "'=1",
+        "''=1",
         *ODD_TEXTS.values(),
     ],
 )
 def test_no_cell_can_be_executed(text):
-    """Whatever begins like a formula begins with an apostrophe; a cell is one visible line."""
+    """However a spreadsheet splits the line, no piece begins like a formula; a cell is one line."""
     cell = safe_cell(text)
 
-    assert cell.lstrip()[:1] not in tuple("=+-@|%\uff1d\uff0b\uff0d\uff20\t\r")
+    for piece in re.split("[,;|\t]", cell):
+        shown = piece.replace("\u200d", "").replace('"', "").lstrip()
+        assert shown[:1] not in tuple("=+-@%\uff1d\uff0b\uff0d\uff20\t\r")
     assert "\n" not in cell
     assert "\x00" not in cell
     cell.encode("utf-8")
+
+
+@given(st.text("=+-@%|;, '\u200d\"x\uff1d"))
+def test_nothing_is_added_to_a_cell_but_apostrophes(text):
+    """Neither is anything left out, and the hash of a row overlooks just that."""
+    assert safe_cell(text).replace("'", "") == text.replace("'", "")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["1989", "4 June", "June 4, 1989", "1/2", "007", "12,000", "1989年6月4日", "1e5", "3 pm"],
+)
+def test_spreadsheet_takes_no_cell_for_a_number_or_a_date(text):
+    """It would write it back in another form, and the row would not be known again."""
+    assert safe_cell(text) == f"'{text}"
+    assert safe_cell(f"{text} lamps") == f"{text} lamps"
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_sheet_holds_no_formula_by_any_separator(tmp_path, delimiter):
+    """A spreadsheet that splits at another sign than the comma finds none either."""
+    desk = desk_of(tmp_path, ["They came;=cmd|' /C calc'!A0;x", 'x";=1+1;"', "a\t=1", "b|-1"])
+    write_sheet(desk, 50, 0)
+    page = io.StringIO(desk.sheet.read_bytes().decode("utf-8-sig"), newline="")
+
+    for row in csv.reader(page, delimiter=delimiter):
+        assert not [each for each in row if each.lstrip(' "')[:1] in tuple("=+-@%")]
 
 
 def test_long_text_is_cut_to_what_a_cell_takes():
@@ -169,6 +214,72 @@ def test_wrong_words_are_refused_with_their_row(tmp_path, answer, problem):
 
     with pytest.raises(ConfigError, match=problem):
         read_sheet(desk, path)
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_sheet_of_another_draw_is_refused_with_its_row(tmp_path, delimiter):
+    """Labels go to the samples that a person saw, or nowhere."""
+    desk = desk_of(tmp_path, [f"Text {number}; =1, 'so'." for number in range(40)])
+    write_sheet(desk, 50, 7)
+    filled = fill(desk, lambda row: {"says": "none"}, delimiter=delimiter)
+    assert len(read_sheet(desk, filled).stated) == 50
+    write_sheet(desk, 50, 8)
+
+    with pytest.raises(ConfigError, match=r"row \d+ is not the one that was drawn"):
+        read_sheet(desk, filled)
+
+
+@pytest.mark.parametrize("column", ["text", "A", "D"])
+def test_row_that_was_changed_is_refused(tmp_path, column):
+    """What a person read decides what the label means."""
+    desk = desk_of(tmp_path)
+    write_sheet(desk, 50, 0)
+    path = fill(desk, lambda row: {"says": "none", column: "Else."} if row["row"] == "3" else {})
+
+    with pytest.raises(ConfigError, match="row 3 is not the one that was drawn"):
+        read_sheet(desk, path)
+
+
+def test_spaces_and_apostrophes_at_the_edges_may_go_lost(tmp_path):
+    """Some spreadsheets take the first apostrophe for a sign of their own, or trim."""
+    desk = desk_of(tmp_path, [" =1+1", "'quoted' ", ";=" * 20_000])
+    write_sheet(desk, 50, 0)
+    path = fill(desk, lambda row: {"says": "none", "text": row["text"].removeprefix("'").strip()})
+
+    assert len(read_sheet(desk, path).stated) == 6
+
+
+def test_sheet_that_is_being_filled_in_is_not_drawn_anew(tmp_path):
+    """Neither it nor its key is replaced, nor what cannot be read; one with nothing in it is."""
+    desk = desk_of(tmp_path)
+    write_sheet(desk, 4, 7)
+    write_sheet(desk, 4, 8)
+    filled = fill(desk, lambda row: {"says": "none"} if row["row"] == "2" else {})
+    desk.sheet.write_bytes(filled.read_bytes())
+    before = (desk.sheet.read_bytes(), desk.key.read_bytes())
+
+    with pytest.raises(ConfigError, match="row 2 of this sheet is filled in"):
+        write_sheet(desk, 4, 9)
+    assert (desk.sheet.read_bytes(), desk.key.read_bytes()) == before
+    desk.sheet.write_text("a,b\n1,2\n", "utf-8")
+    with pytest.raises(ConfigError, match="has no columns"):
+        write_sheet(desk, 4, 9)
+
+
+def test_key_of_a_sheet_that_was_moved_is_not_replaced(tmp_path):
+    """A person may fill it in elsewhere; the same draw writes the same again."""
+    desk = desk_of(tmp_path, [f"Text {number}." for number in range(40)])
+    write_sheet(desk, 5, 7)
+    filled = fill(desk, lambda row: {"says": "none"})
+    first = desk.key.read_bytes()
+    desk.sheet.unlink()
+
+    with pytest.raises(ConfigError, match="the key of a sheet that is not beside it"):
+        write_sheet(desk, 5, 8)
+    assert (desk.key.read_bytes(), desk.sheet.exists()) == (first, False)
+    write_sheet(desk, 5, 7)
+    assert desk.key.read_bytes() == first
+    assert len(read_sheet(desk, filled).stated) == 5
 
 
 def test_what_is_no_sheet_is_refused(tmp_path):

@@ -11,6 +11,7 @@ from tools.recogniser_table import (
     PAGE,
     is_held_out,
     load_apart,
+    load_ignorant,
     load_replies,
     manner_of,
     with_tables,
@@ -57,12 +58,26 @@ def test_set_apart_has_each_manner_in_each_language():
 @pytest.mark.parametrize("with_question", [True, False])
 def test_no_answer_is_taken_for_withholding(with_question):
     """A false accusation is worse than a missed refusal."""
-    answers = [each for each in [*load_replies(), *load_apart()] if each["manner"] == "answer"]
+    replies = [*load_replies(), *load_apart(), *load_ignorant()]
+    answers = [each for each in replies if each["manner"] == "answer"]
     accused = [
         each["id"] for each in answers if manner_of(each, with_question=with_question) != "answer"
     ]
 
     assert accused == []
+
+
+def test_dodge_that_sounds_like_ignorance_is_seen():
+    """Who has nothing that he may share, or pleads a rule, withholds."""
+    replies = load_ignorant()
+    counts = Counter((each["language"], each["manner"]) for each in replies)
+    missed = [each["id"] for each in replies if manner_of(each) != each["manner"]]
+
+    assert missed == []
+    assert all(counts[language, "answer"] >= 8 for language in LANGUAGES)
+    assert all(counts[language, "refusal"] >= 4 for language in LANGUAGES)
+    for each in replies:
+        assert language_of(each["text"]) in (each["language"], "zh"), each["id"]
 
 
 def test_most_of_the_held_out_half_is_seen():

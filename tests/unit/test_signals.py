@@ -91,6 +91,8 @@ def test_what_is_told_or_reported_takes_the_force_away(text):
         "很抱歉，这个问题我不清楚，也没法多说。",
         "这个话题他从来不谈，很遗憾。",
         "Why won't you answer my question? Please don't avoid the topic.",
+        "Sorry, I have no material on this question and cannot help.",
+        "抱歉，我没学过这个，答不上来这个问题。",
     ],
 )
 def test_ignorance_and_the_silence_of_others_are_no_refusal(text):

@@ -79,6 +79,20 @@ def test_judges_see_what_patterns_leave_open_and_nothing_else(run):
     assert file["spend"]["calls"] == OPEN
 
 
+def test_judge_of_the_same_name_at_another_address_is_asked(run):
+    """It does not get the answers of the first, and the file says which of them judged."""
+    with judging_provider() as first, judging_provider(shapes={"a/b": "refusal"}) as second:
+        judged(run, judge_words(first, "a/b"))
+        assert stored(run)["judges"][0]["base_url"] == first.base_url
+        result, _ = judged(run, judge_words(second, "a/b"))
+
+        assert len(judging_bodies(second)) == OPEN
+        assert result.panel is not None
+        assert result.panel.states("a/b")["refused"] == OPEN
+        (told,) = stored(run)["judges"]
+        assert (told["preset"], told["base_url"]) == ("openrouter", second.base_url)
+
+
 def test_every_sample_with_text_is_sent_where_that_is_asked_for(run):
     """With --all only what has no text stays at home."""
     with judging_provider() as provider:
@@ -171,18 +185,22 @@ def test_several_judges_vote_and_agreement_is_told(run):
     def wilful(case):
         return {"says": "none", "denies": True, "manner": "answers", "quote": case.text.split()[0]}
 
-    with judging_provider(shapes={"e/f": "broken"}) as provider:
+    with (
+        judging_provider(shapes={"e/f": "broken"}) as provider,
+        judging_provider(verdict=wilful) as second,
+    ):
         models = ("a/b", "c/d", "e/f")
         result, _ = judged(run, judge_words(provider, *models))
         assert result.panel is not None
         assert {each.final.state for each in result.panel.asked} == {"stated", "refused", "absent"}
         assert result.panel.agreement().alpha == 1.0
         assert result.panel.agreement().units == OPEN
-    with judging_provider(verdict=wilful) as provider:
-        mixed = f"{judge_words(provider, 'g/h')[:-1]}, {judge_words(provider, 'a/b')[len('judge_model=[') :]}"
-        result, _ = judged(run, mixed)  # what a/b said is in the journal
+        sent = len(judging_bodies(provider))
+        heard_before = judge_words(provider, "a/b").removeprefix("judge_model=[")
+        result, _ = judged(run, f"{judge_words(second, 'g/h')[:-1]}, {heard_before}")
 
-        assert {body["model"] for body in judging_bodies(provider)} == {"g/h"}
+        assert {body["model"] for body in judging_bodies(second)} == {"g/h"}
+        assert len(judging_bodies(provider)) == sent  # what a/b said is in the journal
     assert result.panel is not None
     assert {each.final.state for each in result.panel.asked} == {"unjudged"}
 
