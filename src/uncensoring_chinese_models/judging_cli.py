@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError
+from uncensoring_chinese_models.errors import AuditToolError, ConfigError, InterruptedRunError
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
@@ -139,6 +139,11 @@ def _show_worth(desk: Desk, sheet: Path, *, as_json: bool) -> int:
     )
 
     labels = read_sheet(desk, sheet)
+    if not labels.stated:
+        raise ConfigError(
+            f"No row of {visible(str(sheet))} is filled in yet; nothing was counted, and what was "
+            "counted before is kept. Fill in the columns says and denies."
+        )
     found = weigh(desk, labels)
     told = worth_to_json(desk, labels, found)
     path = write_worth(desk, told)

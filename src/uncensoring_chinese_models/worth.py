@@ -165,4 +165,10 @@ def _told(share: Share, interval: Estimate) -> str:
 
 def _value(found: Estimate | CorrectedRate) -> str:
     value = "undefined" if found.estimate is None else f"{found.estimate:.2f}"
-    return f"{value} ({found.low:.2f} to {found.high:.2f})"
+    unclipped = found.unclipped if isinstance(found, CorrectedRate) else None
+    beyond = ""
+    if unclipped is not None and not 0 <= unclipped <= 1:
+        beyond = (
+            f", from {unclipped:.2f}: these labels and this run do not fit, so trust neither end"
+        )
+    return f"{value} ({found.low:.2f} to {found.high:.2f}{beyond})"

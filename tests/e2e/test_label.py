@@ -39,6 +39,8 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
 
     written = run_ucm(tmp_path, "label", run, "--n", "50")
+    unfilled = run_ucm(tmp_path, "label", run)
+    assert (unfilled.returncode, "is filled in yet" in unfilled.stderr) == (2, True)
 
     assert written.returncode == 0, written.stderr
     assert written.stdout.startswith("10 samples to label: ")
