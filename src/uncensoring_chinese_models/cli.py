@@ -223,8 +223,8 @@ def _finish(loaded: LoadedConfig, resume: str | None, progress: Progress) -> _Fi
     """Run the audit and say to people how it ended."""
     from pathlib import Path  # noqa: PLC0415
 
-    from uncensoring_chinese_models.config import BATTERY  # noqa: PLC0415
     from uncensoring_chinese_models.family import PREFIX  # noqa: PLC0415
+    from uncensoring_chinese_models.figures import is_battery  # noqa: PLC0415
     from uncensoring_chinese_models.job import run_job  # noqa: PLC0415
 
     result = run_job(loaded, progress, resume=Path(resume) if resume else None)
@@ -235,7 +235,7 @@ def _finish(loaded: LoadedConfig, resume: str | None, progress: Progress) -> _Fi
     following = _resume_command(result.folder) if code else f"less {path}"
     if not code and resume and loaded.settings.audited_model.startswith(PREFIX):
         following = f"{our_name()} score {shlex.quote(str(result.folder))}"
-    if not code and loaded.settings.auditing_model == BATTERY:
+    if not code and is_battery(result.summary):
         following = f"{our_name()} judge {shlex.quote(str(result.folder))}"
     if result.summary["status"] == "budget":
         caps = [f"budget.{name}=HIGHER" for name, cap in loaded.settings.budget if cap is not None]

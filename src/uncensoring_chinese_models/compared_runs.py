@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.bills import tokens_of
 from uncensoring_chinese_models.cells import judge_battery
-from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, UsageError
 from uncensoring_chinese_models.facts import Facts, load_facts
+from uncensoring_chinese_models.figures import is_battery
 from uncensoring_chinese_models.judging import facts_of
 from uncensoring_chinese_models.leaks import is_near
 from uncensoring_chinese_models.pairing import (
@@ -79,7 +79,7 @@ def compare_runs(
     dimension = _dimension(by, folders)
     files = [read_run(folder) for folder in folders]
     for folder, found in zip(folders, files, strict=True):
-        if found.summary["config"]["auditing_model"] != BATTERY:
+        if not is_battery(found.summary):
             raise ConfigError(
                 f"{folder} is the run of an audit, in which nobody asked for each fact; nothing was "
                 "compared. Compare runs of ucm probe."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.rates import Rate, in_words
 from uncensoring_chinese_models.visible import visible
 
@@ -108,7 +109,7 @@ def why_unsupported(claim: Json) -> str:
 
 def is_battery(summary: Json) -> bool:
     """Tell whether a run only asked for the facts of a file, and claims nothing by itself."""
-    return bool(summary["config"].get("auditing_model") == "builtin/battery")
+    return bool(summary["config"].get("auditing_model") == BATTERY)
 
 
 def counted(number: int, noun: str) -> str:
