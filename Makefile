@@ -64,22 +64,29 @@ docs: .venv/.installed ## write the generated pages and the README's picture ane
 
 # The oldest Python that is supported needs the most packages, so the lock is made with it.
 # Pins are kept where they still fit; LOCK_ARGS=--upgrade takes the newest of everything.
-lock: ## write requirements.lock anew from pyproject.toml
+lean_extras := --extra analysis --extra figures --extra local --extra view
+lock: ## write both locks anew from pyproject.toml
 	@"$(PYTHON)" -c '$(is_oldest_supported)' 2>/dev/null || { \
 	  echo 'The lock is made with Python 3.11: name one with make lock PYTHON=/path/to/python3.11.' >&2; \
 	  exit 1; }
 	@set -e; work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; \
 	"$(PYTHON)" -m venv "$$work/venv"; \
 	"$$work/venv/bin/python" $(pip_install) pip-tools==7.6.2 dependency-groups==1.3.2; \
-	"$$work/venv/bin/python" -m dependency_groups dev > "$$work/dev.in"; \
-	cp requirements.lock "$$work/pins" 2>/dev/null || true; \
-	"$$work/venv/bin/python" -m piptools compile --quiet --generate-hashes --allow-unsafe \
-	  --strip-extras --extra analysis --extra local --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
-	  --no-emit-trusted-host $(LOCK_ARGS) --output-file "$$work/pins" pyproject.toml - < "$$work/dev.in"; \
-	{ echo '# Every package of the development environment, pinned with hashes.'; \
-	  echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
-	  sed 's/ -r -$$/ dev group (pyproject.toml)/' "$$work/pins"; } > "$$work/lock"; \
-	cp "$$work/lock" requirements.lock
+	compile() { \
+	  lock=$$1; title=$$2; groups=$$3; shift 3; \
+	  "$$work/venv/bin/python" -m dependency_groups $$groups > "$$work/groups.in"; \
+	  cp "$$lock" "$$work/pins" 2>/dev/null || true; \
+	  "$$work/venv/bin/python" -m piptools compile --quiet --generate-hashes --allow-unsafe \
+	    --strip-extras --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
+	    --no-emit-trusted-host $(LOCK_ARGS) "$$@" --output-file "$$work/pins" pyproject.toml - < "$$work/groups.in"; \
+	  { echo "# $$title, pinned with hashes."; \
+	    echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
+	    sed "s/ -r -$$/ dependency groups (pyproject.toml)/; s/ -c .*requirements-full.lock$$/ requirements-full.lock/" "$$work/pins"; } > "$$work/lock"; \
+	  cp "$$work/lock" "$$lock"; rm "$$work/pins"; }; \
+	compile requirements-full.lock 'Every package of the development environment, with all extras' \
+	  'dev full' $(lean_extras) --extra export --extra inspect; \
+	compile requirements.lock 'The part of it that a demo and most of development need' dev \
+	  $(lean_extras) --constraint requirements-full.lock
 
 bench-organisms: install ## audit every organism five times with the baseline auditor and write the table
 	$(venv_python) tools/organism_bench.py

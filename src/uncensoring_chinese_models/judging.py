@@ -32,6 +32,7 @@ from uncensoring_chinese_models.panel import Panel, make_panel, settle
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.rates import beside, in_words
 from uncensoring_chinese_models.recorded import read_responses
+from uncensoring_chinese_models.run_files import JUDGED
 from uncensoring_chinese_models.run_store import RunStore
 from uncensoring_chinese_models.scorecard import read_run
 from uncensoring_chinese_models.visible import preview, visible
@@ -169,7 +170,7 @@ def _panel(result: RunJudged, asked: Sequence[Asked], court: Court, run: str) ->
 def folder_beside(folder: Path) -> Path:
     """Return the folder that holds what was made of a run afterwards."""
     named = folder if folder.name not in ("", "..") else folder.resolve()
-    return named.with_name(f"{named.name}.judged")
+    return named.with_name(named.name + JUDGED)
 
 
 def facts_for(folder: Path, name: str | None) -> Facts:

@@ -1,0 +1,125 @@
+"""The files of a run as they are stored, parsed: what pages, tables and exports are made from.
+
+A run may still be going, may be a bundle, and may be a stranger's: nothing is followed out of its
+folder, and what cannot be read is said. Nothing here checks that the files are true; `verify` does.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.config_file import parse_mapping
+from uncensoring_chinese_models.errors import CorruptRunError
+from uncensoring_chinese_models.run_tree import read_run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from uncensoring_chinese_models.domain import Json
+
+JUDGED = ".judged"
+"""How the folder beside a run is called that holds what was made of it afterwards."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """One run: its summary if it has ended, and every turn and response that is there."""
+
+    name: str
+    config: Json
+    """The mapping of config.yaml, without defaults."""
+    summary: Json | None
+    turns: tuple[Json, ...]
+    responses: tuple[Json, ...]
+    doctor: Json | None = None
+    likelihood: Json | None = None
+    judged: tuple[Json, ...] = ()
+    """What `ucm judge` made of it, by facts file; what judges say comes before what patterns say."""
+    journal: bytes = b""
+    folder: Path | None = None
+
+    @property
+    def settings(self) -> Json:
+        """Every setting with its default, once the run has ended; before, what the config says."""
+        return self.config if self.summary is None else dict(self.summary["config"])
+
+    @property
+    def status(self) -> str:
+        """How it ended, or that it has not."""
+        return "unfinished" if self.summary is None else str(self.summary["status"])
+
+
+def read_files(path: Path) -> RunFiles:
+    """Read a run directory or a bundle.
+
+    Raises:
+        RunStoreError: it is neither.
+        CorruptRunError: a file of it is not JSON, or not what a run writes there.
+    """
+    tree = read_run(path)
+    is_folder = path.is_dir()
+    beside = _judged_beside(path) if is_folder else ()
+    name = path.resolve().name if is_folder else path.stem
+    return parse_files(name, tree.files, beside, path if is_folder else None)
+
+
+def parse_files(
+    name: str, files: Mapping[str, bytes], judged: tuple[Json, ...] = (), folder: Path | None = None
+) -> RunFiles:
+    """Return what the bytes of a run's files hold.
+
+    Raises:
+        CorruptRunError: a file is not JSON, or not what a run writes there.
+    """
+    found = {
+        path: _parsed(f"{name}/{path}", content)
+        for path, content in files.items()
+        if path.endswith(".json") and path.count("/") <= 1
+    }
+    summary = found.get("summary.json")
+    if summary is not None and not isinstance(summary.get("config"), dict):
+        raise CorruptRunError(f"{name}/summary.json is not what a run writes: it has no config.")
+    return RunFiles(
+        name,
+        parse_mapping(files.get("config.yaml", b"{}"), f"{name}/config.yaml"),
+        summary,
+        _numbered(found, "auditor_turns"),
+        _numbered(found, "audited_responses"),
+        found.get("doctor.json"),
+        found.get("likelihood.json"),
+        judged,
+        files.get("journal.jsonl", b""),
+        folder,
+    )
+
+
+def _judged_beside(folder: Path) -> tuple[Json, ...]:
+    """Return what was made of a run afterwards; judges first, since they looked closer."""
+    resolved = folder.resolve()
+    beside = resolved.with_name(resolved.name + JUDGED)
+    if beside.is_symlink() or not beside.is_dir():
+        return ()
+    paths = [path for path in beside.glob("[!.]*.json") if not path.is_symlink()]
+    paths.sort(key=lambda path: (not path.name.endswith(".judges.json"), path.name))
+    told = [_parsed(f"{beside.name}/{path.name}", path.read_bytes()) for path in paths]
+    return tuple(each for each in told if each.get("run") == resolved.name)
+
+
+def _numbered(found: Mapping[str, Json], folder: str) -> tuple[Json, ...]:
+    """Return the files of a folder in the order of their numbers."""
+    own = [PurePosixPath(path) for path in found if path.startswith(f"{folder}/")]
+    own.sort(key=lambda path: (len(path.stem), path.stem))
+    return tuple(found[str(path)] for path in own)
+
+
+def _parsed(name: str, content: bytes) -> Json:
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as err:
+        raise CorruptRunError(f"{name} cannot be read ({err}).") from err
+    if not isinstance(data, dict):
+        raise CorruptRunError(f"{name} is not what a run writes: it holds no object.")
+    return data
