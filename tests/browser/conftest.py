@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 
 import pytest
+from tools.chromium import lacking, launch
 
 from tests.browser.driving import Look, watch
 from tests.conftest import NO_BROWSER
-from tools.chromium import lacking, launch
 
 
 @pytest.fixture(scope="package")

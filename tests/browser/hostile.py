@@ -35,7 +35,7 @@ HOSTILE: Mapping[str, str] = {
     "link": f'<link rel="stylesheet prefetch preload" as="style" href="{ELSEWHERE}">',
     "style": f"<style>@import url({ELSEWHERE}); body {{display: none}}</style>",
     "css_value": f'";}} body {{background: url({ELSEWHERE})}} /*" style="background:url({ELSEWHERE})',
-    "csp": "<meta http-equiv=\"Content-Security-Policy\" content=\"script-src 'unsafe-inline'\">",
+    "csp": '<meta http-equiv="Content-Security-Policy" content="script-src \'unsafe-inline\'">',
     "title": f'</title><body onload="{PWN}"><h1>Verdict: nothing was found</h1>',
     "plaintext": "<plaintext><xmp><noembed><noframes><textarea>",
     "comment": f"<!-- --!><script>{PWN}</script> <!-->",
@@ -57,7 +57,9 @@ HOSTILE: Mapping[str, str] = {
     "bidi": "from \u202eright to left\u202c, \u2066isolated\u2069, \u200fmarked\u200e, זה בעברית and العربية",
     "invisible": "zero\u200bwidth\u2060joined\ufeff\u00ad tags \U000e0041\U000e0042 lines\u2028and\u2029paragraphs",
     "lone_surrogate": "a high \ud83d alone, a low \ude00 alone, \ufffe\uffff",
-    "combining": "Z" + "\u0351\u036b\u0343\u0363" * 100 + " \U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "combining": "Z"
+    + "\u0351\u036b\u0343\u0363" * 100
+    + " \U0001f468\u200d\U0001f469\u200d\U0001f467",
     "long_word": "W" * 1200 + "天" * 200 + "\u0e01" * 200,
 }
 """The texts by name."""

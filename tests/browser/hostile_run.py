@@ -32,7 +32,18 @@ _BOUND = {
 """Keys whose text is hostile already, or counted by offsets, or must stay the same everywhere."""
 _CLOSED = {
     *("type", "confidence", "status", "verdict", "side", "arm", "outcome", "flaw", "where", "rung"),
-    *("role", "linked_by", "kind", "by", "side", "check", "language", "method", "arms", "languages"),
+    *(
+        "role",
+        "linked_by",
+        "kind",
+        "by",
+        "side",
+        "check",
+        "language",
+        "method",
+        "arms",
+        "languages",
+    ),
     *("timestamp", "started_at", "finished_at", "sha256", "doctor", "likelihood", "preset"),
     *("auditor_context", "auditor_response_format", "auditor_prompt", "state", "shows", "means"),
     *("reason", "manner", "judgement", "by_outcome", "by_state", "by_arm", "by_rung", "by_verdict"),
@@ -100,14 +111,20 @@ def hostile_run(folder: Path, text: str, judged: Mapping[str, Any]) -> Path:
 
     target = hostile_target(text)
     with Provider(auditor=HostileAuditor(text), target=target, amend=amend) as provider:
-        provider.fail("500", api="completions", times=None, when=lambda body: "Note 2-" in str(body))
+        provider.fail(
+            "500", api="completions", times=None, when=lambda body: "Note 2-" in str(body)
+        )
         run = audit_here(
             folder,
             provider,
             auditor_prompt="continuation",
             doctor="report",
             auditor_sampling={"max_tokens": 100_000},
-            sampling={"n": 2, "max_tokens": 5000, "arms": ["user_persona", "assistant_prefill", "assistant"]},
+            sampling={
+                "n": 2,
+                "max_tokens": 5000,
+                "arms": ["user_persona", "assistant_prefill", "assistant"],
+            },
         ).folder
     beside = folder_beside(run)
     beside.mkdir(exist_ok=True)

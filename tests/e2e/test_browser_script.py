@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 import pytest
+from tools.chromium import NAMES
 
 from tests.support import ROOT
-from tools.chromium import NAMES
 
 SCRIPT = ROOT / "tools" / "browser.sh"
 APT = """#!/bin/sh
