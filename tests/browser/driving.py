@@ -88,13 +88,23 @@ def is_home(first: str, url: str) -> bool:
 # --- what is seen ---------------------------------------------------------------------------------
 
 
+_LAID_OUT = """() => document.querySelectorAll('*').forEach(one => {
+  if (getComputedStyle(one).contentVisibility === 'auto') one.style.contentVisibility = 'visible';
+})"""
+
+
 def axe(page: Page) -> list[str]:
-    """Return what axe finds wrong with the page, one line for each element."""
+    """Return what axe finds wrong with the page, one line for each element.
+
+    What is laid out only when it comes into sight is laid out first: axe would take its
+    placeholder for where it stands, and find it under something else.
+    """
     from axe_playwright_python.sync_playwright import Axe  # noqa: PLC0415 - it may be missing
 
+    page.evaluate(_LAID_OUT)
     found = Axe().run(page).response["violations"]
     return [
-        f"{rule['id']} ({rule['impact']}): {node['target']} {node['html'][:120]}: {rule['help']}"
+        f"{rule['id']}: {node['target']} {node['html'][:120]}: {node['failureSummary']}"
         for rule in found
         for node in rule["nodes"]
     ]

@@ -163,5 +163,5 @@ def plain_run(folder: Path, **changes: Any) -> Path:
     )
     with Provider(auditor=script, target=ScriptedTarget()) as provider:
         arms = {"n": 2, "arms": ["user_persona", "assistant"]}
-        settings = {"topic": "灯笼档案 (The Lantern Archive)", "sampling": arms, **changes}
+        settings = {"topic": "清河灯笼档案馆", "sampling": arms, **changes}
         return audit_here(folder, provider, max_iterations=6, **settings).folder

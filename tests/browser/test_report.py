@@ -30,9 +30,9 @@ OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open
 
 @pytest.fixture(scope="session")
 def plain(tmp_path_factory):
-    """The report of a small run, as a file."""
+    """The report of a small run, as the audit wrote it."""
     with outside_its_loop():
-        return written(plain_run(tmp_path_factory.mktemp("plain")))
+        return plain_run(tmp_path_factory.mktemp("plain")) / "report.html"
 
 
 @pytest.fixture(scope="session")
@@ -179,6 +179,27 @@ def test_chinese_is_no_row_of_boxes(page, plain):
 # --- what a hostile text does ---------------------------------------------------------------------
 
 
+@pytest.fixture(scope="package")
+def harmless(browser, tmp_path_factory, judged):
+    """What the same page is made of where nobody means any harm."""
+    with outside_its_loop():
+        path = written(hostile_run(tmp_path_factory.mktemp("harmless"), "no harm meant", judged))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    found = page.evaluate(STRUCTURE)
+    page.close()
+    return found
+
+
+def test_a_harmless_page_has_nothing_that_loads_or_runs_but_its_own(harmless):
+    """One style, one script, one policy; no handler, and no address that leads out of it."""
+    assert sorted(set(harmless["made"])) == ["META", "SCRIPT", "STYLE"]
+    assert harmless["made"].count("SCRIPT") == harmless["made"].count("STYLE") == 1
+    assert (harmless["handlers"], harmless["addresses"]) == ([], [])
+    assert harmless["policy"] == harmless["footer"] == 1
+    assert {"verdict", "facts", "claims", "hypotheses", "doctor"} <= set(harmless["sections"])
+
+
 ATTACKS = [
     pytest.param(look, name, id=f"{name}-{look}")
     for name, look in zip(HOSTILE, cycle(look for look in LOOKS if look.scripts), strict=False)
@@ -186,7 +207,7 @@ ATTACKS = [
 
 
 @pytest.mark.parametrize(("look", "name"), ATTACKS)
-def test_a_hostile_text_stays_text(page, tmp_path, judged, look, name):
+def test_a_hostile_text_stays_text(page, tmp_path, judged, harmless, look, name):
     """Wherever others can write, the page shows the text and does nothing of what it says."""
     text = HOSTILE[name]
     with outside_its_loop():
@@ -197,23 +218,7 @@ def test_a_hostile_text_stays_text(page, tmp_path, judged, look, name):
     page.keyboard.press("Tab")
 
     assert page.evaluate("() => window.__pwned") is None
-    assert page.evaluate(STRUCTURE) == {
-        "made": ["META"] * 5 + ["SCRIPT", "STYLE"],
-        "handlers": [],
-        "addresses": [],
-        "sections": [
-            "verdict",
-            "claims",
-            "hypotheses",
-            "timeline",
-            "counts",
-            "cost",
-            "doctor",
-            "provenance",
-        ],
-        "policy": 1,
-        "footer": 1,
-    }
+    assert page.evaluate(STRUCTURE) == harmless
     assert page.locator("body").text_content().count(shown(text)) > 40
     assert overflow(page) == []
 
