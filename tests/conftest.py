@@ -18,14 +18,17 @@ _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _UNWANTED = ("OPENROUTER_API_KEY", *_PROXIES, *(name.upper() for name in _PROXIES))
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Say loudly that tests of pages were skipped: an `s` among dots is easily overlooked."""
+    """Say loudly and last that tests of pages were skipped: an `s` is easily overlooked."""
+    told = yield
     reports = terminalreporter.stats.get("skipped", [])
     reasons = [str(report.longrepr[2]) for report in reports if isinstance(report.longrepr, tuple)]
     missed = [reason.partition(NO_BROWSER)[2] for reason in reasons if NO_BROWSER in reason]
     if missed:
         terminalreporter.section("BROWSER TESTS WERE SKIPPED", red=True, bold=True)
         terminalreporter.line(f"{len(missed)} tests of pages did not run: {missed[0]}.", red=True)
+    return told
 
 
 @pytest.fixture(scope="session")
