@@ -12,7 +12,6 @@ from uncensoring_chinese_models.study.svg import (
     COLUMN,
     FAINT,
     GREEN,
-    INK,
     ORANGE,
     PURPLE,
     QUIET,
@@ -22,12 +21,13 @@ from uncensoring_chinese_models.study.svg import (
     YELLOW,
     Drawing,
     fit,
+    names_room,
     width_of,
 )
 from uncensoring_chinese_models.study.table import Table, show
 
-NAMES = 104.0
-BAR = 15.0
+BAR, STEP = 15.0, 21.0
+KINDS = {"audit": "Audits", "battery": "Batteries"}
 _VERDICTS = {
     "known and said": (GREEN, "plain"),
     "known but withheld": (VERMILION, "rising"),
@@ -57,8 +57,8 @@ def draw_verdicts(table: Table) -> str:
     for row in table.dicts():
         parts = {name: float(row[name]) for name in _VERDICTS if row[name]}
         total = sum(row[name] for name in _VERDICTS)
-        bars.append(Bar(row["model"], parts, {n: str(row[n]) for n in parts}, f"{total}"))
-    return _draw(table, "Facts asked for, by verdict", bars, _VERDICTS)
+        bars.append(Bar(row["model"], parts, {n: show(row[n]) for n in parts}, show(total)))
+    return _draw(table, {"Facts asked for, by verdict": bars}, _VERDICTS)
 
 
 def draw_cost(table: Table) -> str:
@@ -66,9 +66,12 @@ def draw_cost(table: Table) -> str:
     rows = table.dicts()
     is_billed = any(row["total_usd"] for row in rows)
     unit = "usd" if is_billed else "tokens"
-    bars = [_cost_bar(row, unit) for row in rows]
-    title = "USD by role" if is_billed else "Tokens by role (nothing was billed)"
-    return _draw(table, title, bars, _ROLES)
+    what = "USD" if is_billed else "tokens (nothing was billed)"
+    panels = {
+        f"{kind}: {what} by role": [_cost_bar(row, unit) for row in rows if row["kind"] == name]
+        for name, kind in KINDS.items()
+    }
+    return _draw(table, {title: bars for title, bars in panels.items() if bars}, _ROLES)
 
 
 def _cost_bar(row: Json, unit: str) -> Bar:
@@ -76,45 +79,48 @@ def _cost_bar(row: Json, unit: str) -> Bar:
     total = sum(values.values(), Decimal(0) if unit == "usd" else 0)
     least = "≥ " if unit == "usd" and row["calls_without_cost"] else ""
     parts = {role: float(value) for role, value in values.items() if value}
-    name = f"{row['model']}, {row['kind']}"
     texts = {role: show(values[role]) for role in parts}
-    return Bar(name, parts, texts, least + show(total))
+    return Bar(row["model"], parts, texts, least + show(total))
 
 
 def _draw(
-    table: Table, title: str, bars: Sequence[Bar], looks: Mapping[str, tuple[str, str]]
+    table: Table, panels: Mapping[str, Sequence[Bar]], looks: Mapping[str, tuple[str, str]]
 ) -> str:
-    used = [name for name in looks if any(name in bar.parts for bar in bars)]
-    height = 30 + (BAR + 6) * len(bars) + 16 * ((len(used) + 1) // 2) + 10
+    every = [bar for bars in panels.values() for bar in bars]
+    used = [name for name in looks if any(name in bar.parts for bar in every)]
+    height = 26 * len(panels) + STEP * len(every) + 16 * ((len(used) + 1) // 2) + 10
     drawing = Drawing(table.name, table.title, COLUMN, height)
-    behind = max([width_of(bar.behind, SMALL) for bar in bars], default=0.0) + 10
-    room = COLUMN - NAMES - behind - 6
-    most = max((sum(bar.parts.values()) for bar in bars), default=0.0) or 1.0
-    drawing.text(6, 14, title, weight="bold")
-    for line, bar in enumerate(bars):
-        y = 24 + (BAR + 6) * line
-        drawing.label(NAMES - 6, y + 11, bar.name, NAMES - 10)
-        x = _stack(drawing, bar, looks, y, room / most)
-        drawing.text(x + 5, y + 11, bar.behind, size=SMALL, fill=QUIET)
-    _legend(drawing, used, looks, 30 + (BAR + 6) * len(bars))
+    left = names_room(bar.name for bar in every)
+    behind = max(width_of(bar.behind, SMALL) for bar in every) + 10
+    most = max(sum(bar.parts.values()) for bar in every) or 1.0
+    scale, top = (COLUMN - left - behind - 6) / most, 0.0
+    for title, bars in panels.items():
+        drawing.text(6, top + 14, title, weight="bold")
+        for line, bar in enumerate(bars):
+            y = top + 22 + STEP * line
+            drawing.label(left - 6, y + 11, bar.name, left - 12)
+            x = _stack(drawing, bar, looks, (left, y), scale)
+            drawing.text(x + 5, y + 11, bar.behind, size=SMALL, fill=QUIET)
+        top += 26 + STEP * len(bars)
+    _legend(drawing, used, looks, top + 2)
     return drawing.done()
 
 
 def _stack(
-    drawing: Drawing, bar: Bar, looks: Mapping[str, tuple[str, str]], y: float, scale: float
+    drawing: Drawing,
+    bar: Bar,
+    looks: Mapping[str, tuple[str, str]],
+    start: tuple[float, float],
+    scale: float,
 ) -> float:
     """Draw the parts of a bar, and return where it ends."""
-    x = NAMES
+    x, y = start
     for name, length in bar.parts.items():
         fill, pattern = looks[name]
-        wide = length * scale
-        hint = f"{name}: {bar.texts[name]}"
-        drawing.box(x, y, wide, BAR, fill=fill, pattern=pattern, hint=hint)
-        if width_of(bar.texts[name], SMALL) + 4 <= wide:
-            middle = x + wide / 2
-            drawing.text(
-                middle, y + 11, bar.texts[name], size=SMALL, anchor="middle", fill=INK, halo=True
-            )
+        wide, text = length * scale, bar.texts[name]
+        drawing.box(x, y, wide, BAR, fill=fill, pattern=pattern, hint=f"{name}: {text}")
+        if width_of(text, SMALL) + 4 <= wide:
+            drawing.text(x + wide / 2, y + 11, text, size=SMALL, anchor="middle", halo=True)
         x += wide
     return x
 

@@ -120,7 +120,9 @@ def verdicts_table(facts: dict[Asked, FactRuns]) -> Table:
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for asked, runs in facts.items():
         counts[asked.model][runs.verdict if runs.verdict in order else MIXED] += 1
-    rows = [(model, *(counts[model][name] for name in order)) for model in sorted(counts)]
+    rows: list[tuple[Value, ...]] = [
+        (model, *[counts[model][name] for name in order]) for model in sorted(counts)
+    ]
     return Table(
         "verdicts",
         "Facts by verdict",

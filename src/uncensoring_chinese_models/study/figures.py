@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 from uncensoring_chinese_models.domain import Json
-from uncensoring_chinese_models.study.bars import draw_cost, draw_verdicts
+from uncensoring_chinese_models.figures import counted
+from uncensoring_chinese_models.study.bars import KINDS, draw_cost, draw_verdicts
 from uncensoring_chinese_models.study.svg import (
     BLUE,
     COLUMN,
@@ -22,17 +24,17 @@ from uncensoring_chinese_models.study.svg import (
     VERMILION,
     Drawing,
     fit,
+    names_room,
     width_of,
 )
 from uncensoring_chinese_models.study.table import Table, show
 
-NAMES = 104.0
-"""Room for the names of models or topics."""
-ROW = 20.0
+ROW, CELL = 20.0, 44.0
+RIGHT = COLUMN - 108.0
+"""Where the scale of a ranking ends, and its numbers begin."""
 NOTHING = "#f2f2f2"
 _ARMS = (ORANGE, BLUE, GREEN, PURPLE)
-_KINDS = {"audit": "Audits", "battery": "Batteries"}
-_MEASURES = {
+MEASURES = {
     "refusal": "Refusal when asked (audits)",
     "withheld": "Known facts withheld or denied (batteries)",
 }
@@ -55,7 +57,11 @@ def make_figures(tables: Sequence[Table]) -> list[Figure]:
     models = _part(by_name["ranking"], "ranking_models", "Models ranked", of="model")
     topics = _part(by_name["ranking"], "ranking_topics", "Topics ranked", of="topic")
     drawn: list[tuple[Table, str, Callable[[Table], str]]] = [
-        (by_name["matrix"], "Darker is more; hatched was not asked.", draw_matrix),
+        (
+            by_name["matrix"],
+            "Darker is more; a dash stands where there is nothing to count. Claims are a run's, on average.",
+            draw_matrix,
+        ),
         (models, "Bars are 95 % intervals; hollow points are too few to rank.", draw_ranking),
         (topics, "Bars are 95 % intervals; hollow points are too few to rank.", draw_ranking),
         (by_name["verdicts"], "Facts asked for, by what came out.", draw_verdicts),
@@ -80,68 +86,70 @@ def _part(table: Table, name: str, title: str, *, of: str) -> Table:
 
 
 def draw_matrix(table: Table) -> str:
-    """Draw models by topics: a panel for audits, one for batteries."""
+    """Draw models by topics: a panel for audits, one for batteries, and below what the topics are."""
     rows = table.dicts()
-    panels = [(kind, [row for row in rows if row["kind"] == kind]) for kind in _KINDS]
+    panels = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
     panels = [(kind, found) for kind, found in panels if found]
+    left = names_room(row["model"] for row in rows)
     most = max(len(_distinct(found, "topic")) for _, found in panels)
-    cell = min(76.0, max(50.0, (COLUMN - NAMES - 14) / most))
-    width = max(COLUMN, NAMES + most * cell + 14)
-    if width > COLUMN:
-        width = max(PAGE, width)
-        cell = min(76.0, (width - NAMES - 14) / most)
-    heights = [_head(found) + 36 * len(_distinct(found, "model")) for _, found in panels]
-    drawing = Drawing(table.name, table.title, width, sum(heights) + 34)
+    is_wide = left + most * 50 + 8 > COLUMN
+    width = max(PAGE, left + most * 50 + 8) if is_wide else COLUMN
+    cell = min(72.0, (width - left - 8) / most)
+    heights = [36 + CELL * len(_distinct(found, "model")) for _, found in panels]
+    topics = _distinct(rows, "topic")
+    drawing = Drawing(table.name, table.title, width, sum(heights) + 30 + 14 * len(topics))
     top = 0.0
     for (kind, found), height in zip(panels, heights, strict=True):
-        _matrix_panel(drawing, kind, found, top, cell)
+        _matrix_panel(drawing, (kind, topics), found, (left, top), cell)
         top += height
-    _ramp(drawing, top + 12)
+    _ramp(drawing, top + 6)
+    for number, topic in enumerate(topics, 1):
+        text = f"T{number}  {topic}"
+        drawing.text(8, top + 18 + 14 * number, fit(text, width - 14), full=text)
     return drawing.done()
 
 
-def _head(rows: Sequence[Json]) -> float:
-    longest = max(width_of(fit(str(row["topic"]), 120)) for row in rows)
-    return 30 + longest * 0.62
-
-
 def _matrix_panel(
-    drawing: Drawing, kind: str, rows: Sequence[Json], top: float, cell: float
+    drawing: Drawing,
+    what: tuple[str, list[str]],
+    rows: Sequence[Json],
+    corner: tuple[float, float],
+    cell: float,
 ) -> None:
+    kind, numbered = what
+    left, top = corner
     measure = "refusal" if kind == "audit" else "withheld"
-    models, topics = _distinct(rows, "model"), _distinct(rows, "topic")
-    drawing.text(6, top + 14, _MEASURES[measure], weight="bold")
-    first = top + _head(rows)
+    drawing.text(6, top + 14, MEASURES[measure], weight="bold")
+    topics = _distinct(rows, "topic")
     for column, topic in enumerate(topics):
-        x = NAMES + column * cell + cell / 2
-        drawing.text(x - 4, first - 5, fit(topic, 120), turn=-38, full=topic)
+        x = left + (column + 0.5) * cell
+        number = f"T{numbered.index(topic) + 1}"
+        drawing.text(x, top + 27, number, anchor="middle", full=topic)
     found = {(row["model"], row["topic"]): row for row in rows}
-    for line, model in enumerate(models):
-        y = first + 36 * line
-        drawing.label(NAMES - 6, y + 21, model, NAMES - 10)
+    for line, model in enumerate(sorted(_distinct(rows, "model"))):
+        y = top + 32 + CELL * line
+        drawing.label(left - 6, y + 25, model, left - 12)
         for column, topic in enumerate(topics):
-            _matrix_cell(drawing, found.get((model, topic)), measure, NAMES + column * cell, y, cell)
+            corner = (left + column * cell, y)
+            _matrix_cell(drawing, found.get((model, topic)), measure, corner, cell)
 
 
-def _matrix_cell(  # noqa: PLR0913 -- what, and where
-    drawing: Drawing, row: Json | None, measure: str, x: float, y: float, cell: float
+def _matrix_cell(
+    drawing: Drawing, row: Json | None, measure: str, corner: tuple[float, float], cell: float
 ) -> None:
+    x, y = corner
     if row is None:
-        drawing.box(x, y, cell, 36, fill="#ffffff", pattern="rising", stroke="#ffffff", hint="none")
-        drawing.box(x + 4, y + 4, cell - 8, 28, fill="#ffffff", stroke="#ffffff")
+        drawing.box(x, y, cell, CELL, fill="#ffffff", stroke=FAINT)
         return
-    value = row[measure]
-    ink = "#ffffff" if value is not None and value > 0.5 else INK
-    drawing.box(x, y, cell, 36, fill=NOTHING if value is None else _shade(value), stroke="#ffffff")
-    middle = x + cell / 2
-    drawing.text(middle, y + 15, show(value), anchor="middle", fill=ink, weight="bold")
-    runs = f"{row['runs']} run{'' if row['runs'] == 1 else 's'}"
-    if row["claims_per_run"] is not None:
-        runs += f", {row['claims_per_run']:.1f} cl."
-    else:
-        runs += f", {row['facts_known']} kn."
-    drawing.text(middle, y + 28, runs if cell >= 62 else runs.split(",")[0], size=SMALL,
-                 anchor="middle", fill=ink)
+    value, middle = row[measure], x + cell / 2
+    ink = "#ffffff" if value is not None and value > 0.8 else INK
+    drawing.box(x, y, cell, CELL, fill=NOTHING if value is None else _shade(value), stroke=FAINT)
+    drawing.text(middle, y + 14, show(value), anchor="middle", fill=ink, weight="bold")
+    drawing.text(middle, y + 26, counted(row["runs"], "run"), size=SMALL, anchor="middle", fill=ink)
+    if cell >= 62:
+        claims = row["claims_per_run"]
+        more = f"{row['facts_known']} known" if claims is None else f"{claims:.1f} claims"
+        drawing.text(middle, y + 38, more, size=SMALL, anchor="middle", fill=ink)
 
 
 def _shade(value: float) -> str:
@@ -151,44 +159,54 @@ def _shade(value: float) -> str:
 
 
 def _ramp(drawing: Drawing, y: float) -> None:
-    for step in range(11):
-        drawing.box(NAMES + step * 12, y, 12, 9, fill=_shade(step / 10), stroke="#ffffff")
-    drawing.text(NAMES - 4, y + 8, "0", size=SMALL, anchor="end", fill=QUIET)
-    drawing.text(NAMES + 136, y + 8, "1", size=SMALL, fill=QUIET)
-    drawing.text(NAMES + 150, y + 8, "cl. claims a run, kn. facts known", size=SMALL, fill=QUIET)
+    drawing.text(12, y + 8, "0", size=SMALL, fill=QUIET)
+    for step in range(6):
+        drawing.box(22 + step * 12, y, 12, 9, fill=_shade(step / 5), stroke=FAINT)
+    drawing.text(98, y + 8, "1", size=SMALL, fill=QUIET)
 
 
 # --- rankings -----------------------------------------------------------------------------------
 
 
 def draw_ranking(table: Table) -> str:
-    """Draw points with intervals, a panel for each measure."""
+    """Draw points with intervals, a panel for each measure; long names stand above their points."""
     rows = table.dicts()
-    panels = [(by, [row for row in rows if row["by"] == by]) for by in _MEASURES]
+    panels = [(by, [row for row in rows if row["by"] == by]) for by in MEASURES]
     panels = [(by, found) for by, found in panels if found]
-    height = sum(44 + ROW * len(found) for _, found in panels) + 4
+    is_above = any(width_of(_place(row)) > 116 for row in rows)
+    step = ROW + 12 if is_above else ROW
+    height = sum(44 + step * len(found) for _, found in panels) + 4
     drawing = Drawing(table.name, table.title, COLUMN, height)
-    left, right, top = NAMES, COLUMN - 92.0, 0.0
+    left = 14.0 if is_above else names_room(map(_place, rows))
+    top = 0.0
     for by, found in panels:
-        drawing.text(6, top + 14, _MEASURES[by], weight="bold")
-        drawing.axis(left, right, top + 22, top + 26 + ROW * len(found))
+        drawing.text(6, top + 14, MEASURES[by], weight="bold")
+        drawing.axis(left, RIGHT, top + 22, top + 26 + step * len(found))
         for line, row in enumerate(found):
-            _ranked(drawing, row, top + 34 + ROW * line, left, right)
-        top += 44 + ROW * len(found)
+            _ranked(drawing, row, top + 34 + step * line, left, is_above=is_above)
+        top += 44 + step * len(found)
     return drawing.done()
 
 
-def _ranked(drawing: Drawing, row: Json, y: float, left: float, right: float) -> None:
+def _place(row: Json) -> str:
+    return row["name"] if row["rank"] is None else f"{row['rank']}. {row['name']}"
+
+
+def _ranked(drawing: Drawing, row: Json, y: float, left: float, *, is_above: bool) -> None:
     is_ranked = row["rank"] is not None
-    place = f"{row['rank']}. " if is_ranked else ""
-    drawing.label(left - 8, y + 3.5, place + row["name"], NAMES - 12)
+    if is_above:
+        name = fit(_place(row), COLUMN - 20)
+        drawing.text(10, y + 2, name, full=_place(row), halo=True)
+        y += 12
+    else:
+        drawing.label(left - 8, y + 3.5, _place(row), left - 12)
     if row["value"] is not None:
-        _whisker(drawing, row, y, left, right)
-        drawing.mark(_at(row["value"], left, right), y, "circle", BLUE if is_ranked else "#ffffff")
-    said = f"{show(row['value'])} ({show(row['low'])}–{show(row['high'])})"
+        _whisker(drawing, row, y, left, RIGHT)
+        drawing.mark(_at(row["value"], left, RIGHT), y, "circle", BLUE if is_ranked else "#ffffff")
+    said = f"{show(row['value'])} ({show(row['low'])} to {show(row['high'])})"
     if not is_ranked:
-        said = f"too few: {row['units']} {row['unit']}{'' if row['units'] == 1 else 's'}"
-    drawing.text(right + 10, y + 3.5, said, size=SMALL, fill=INK if is_ranked else QUIET)
+        said = f"too few: {counted(row['units'], row['unit'])}"
+    drawing.text(RIGHT + 10, y + 3.5, said, size=SMALL, fill=INK if is_ranked else QUIET)
 
 
 def _whisker(drawing: Drawing, row: Json, y: float, left: float, right: float) -> None:
@@ -207,14 +225,15 @@ def draw_refusal(table: Table) -> str:
     """Draw the arms of each model on one line, joined; each arm has its own shape."""
     rows = table.dicts()
     arms = _distinct(rows, "arm")
-    panels = [(kind, [row for row in rows if row["kind"] == kind]) for kind in _KINDS]
+    panels = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
     panels = [(kind, found) for kind, found in panels if found]
     pitch = 12.0 + 8 * len(arms)
     heights = [44 + pitch * len(_distinct(found, "model")) for _, found in panels]
     drawing = Drawing(table.name, table.title, COLUMN, sum(heights) + 16 * len(arms) / 2 + 14)
-    left, right, top = NAMES, COLUMN - 16.0, 0.0
+    left = names_room(row["model"] for row in rows)
+    right, top = COLUMN - 16.0, 0.0
     for (kind, found), height in zip(panels, heights, strict=True):
-        drawing.text(6, top + 14, f"{_KINDS[kind]}: share of texts refused", weight="bold")
+        drawing.text(6, top + 14, f"{KINDS[kind]}: share of texts refused", weight="bold")
         drawing.axis(left, right, top + 20, top + height - 18)
         for line, model in enumerate(_distinct(found, "model")):
             own = [row for row in found if row["model"] == model]
@@ -233,13 +252,15 @@ def _joined(
     left, right = room
     points = [(_at(r["value"], left, right), arms.index(r["arm"]), r) for r in rows if r["units"]]
     places = [(x, y + 4 + 8.0 * number) for x, number, _ in points]
-    for (x1, y1), (x2, y2) in zip(places, places[1:], strict=False):
+    for (x1, y1), (x2, y2) in pairwise(places):
         drawing.line(x1, y1, x2, y2, stroke=VERMILION, width=0.9)
     for (x, at), (_, number, row) in zip(places, points, strict=True):
         _whisker(drawing, row, at, left, right)
-        drawing.mark(x, at, SHAPES[number % 4], _ARMS[number % 4], f"{row['arm']} {show(row['value'])}")
+        drawing.mark(
+            x, at, SHAPES[number % 4], _ARMS[number % 4], f"{row['arm']} {show(row['value'])}"
+        )
     middle = y + 4 * len(arms)
-    drawing.label(left - 8, middle + 3.5, rows[0]["model"], NAMES - 12)
+    drawing.label(left - 8, middle + 3.5, rows[0]["model"], left - 12)
     if not points:
         drawing.text(left + 4, middle + 3.5, "no text could be read", size=SMALL, fill=QUIET)
     drawing.line(6, y + 8 * len(arms) + 6, right, y + 8 * len(arms) + 6, stroke=FAINT, width=0.5)

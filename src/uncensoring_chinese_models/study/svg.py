@@ -7,6 +7,7 @@ Every text goes through `visible` and is escaped. Widths of texts are estimated:
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from html import escape
 
 from uncensoring_chinese_models.visible import visible
@@ -38,17 +39,28 @@ _PATTERNS = {
 def width_of(text: str, size: float = TEXT) -> float:
     """Estimate how wide a text is; ideographs and the like are as wide as they are high."""
     wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
-    return size * (wide * 1.0 + (len(text) - wide) * 0.56)
+    return size * (wide + (len(text) - wide) * 0.61)
 
 
 def fit(text: str, room: float, size: float = TEXT) -> str:
-    """Return a text, or as much of its beginning as there is room for."""
+    """Return a text, or its beginning and end where there is no room: versions stand at the end."""
     shown = visible(text)
-    if width_of(shown, size) <= room:
-        return shown
-    while shown and width_of(shown + "…", size) > room:
-        shown = shown[:-1]
-    return shown.rstrip() + "…"
+    kept = len(shown)
+    while kept and width_of(_shortened(shown, kept), size) > room:
+        kept -= 1
+    return _shortened(shown, kept)
+
+
+def _shortened(text: str, kept: int) -> str:
+    if kept >= len(text):
+        return text
+    tail = kept // 2
+    return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
+
+
+def names_room(names: Iterable[str]) -> float:
+    """Return how much room names before a figure get, some way off the edge."""
+    return min(132.0, max([60.0, *(width_of(visible(name)) + 18 for name in names)]))
 
 
 class Drawing:
@@ -120,10 +132,12 @@ class Drawing:
     ) -> None:
         """Draw a rectangle, with a pattern over its colour so that it can be told without it."""
         told = "" if hint is None else f"<title>{_e(hint)}</title>"
-        self._parts.append(
-            f'<rect x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}" '
-            f'fill="{self._fill(fill, pattern)}" stroke="{stroke}" stroke-width="0.6">{told}</rect>'
-        )
+        place = f'x="{_n(x)}" y="{_n(y)}" width="{_n(width)}" height="{_n(height)}"'
+        fills = [fill] if pattern == "plain" else [fill, self._pattern(pattern)]
+        self._parts += [
+            f'<rect {place} fill="{each}" stroke="{stroke}" stroke-width="0.6">{told}</rect>'
+            for each in fills
+        ]
 
     def mark(self, x: float, y: float, shape: str, fill: str, hint: str | None = None) -> None:
         """Draw a point in one of the shapes."""
@@ -135,9 +149,7 @@ class Drawing:
         }
         how = f'fill="{fill}" stroke="#000000" stroke-width="0.9"'
         if shape == "circle":
-            self._parts.append(
-                f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4" {how}>{told}</circle>'
-            )
+            self._parts.append(f'<circle cx="{_n(x)}" cy="{_n(y)}" r="4" {how}>{told}</circle>')
         else:
             self._parts.append(f'<path d="{paths[shape]}" {how}>{told}</path>')
 
@@ -159,13 +171,11 @@ class Drawing:
             f'<rect width="100%" height="100%" fill="#ffffff"/>{"".join(self._parts)}</svg>\n'
         )
 
-    def _fill(self, colour: str, pattern: str) -> str:
-        if pattern == "plain":
-            return colour
-        name = f"{self._name}-{pattern}-{colour.lstrip('#')}"
+    def _pattern(self, pattern: str) -> str:
+        name = f"{self._name}-{pattern}"
         self._patterns[name] = (
             f'<pattern id="{name}" width="6" height="6" patternUnits="userSpaceOnUse">'
-            f'<rect width="6" height="6" fill="{colour}"/>{_PATTERNS[pattern]}</pattern>'
+            f"{_PATTERNS[pattern]}</pattern>"
         )
         return f"url(#{name})"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -11,8 +12,9 @@ from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.visible import visible
 
 Value = str | int | float | Decimal | None
-_ACTIVE = "=+-@＝＋－＠'"
-"""What a spreadsheet takes for the beginning of a formula, and the sign that prevents it."""
+_FORMULA = re.compile("(^|[;,|\"'])([\\s\"']*)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20\u2212])")
+"""Where a spreadsheet, whatever separator it believes in, could see a formula begin."""
+NOTHING = "\u2013"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +48,13 @@ class Table:
 def _inert(value: Value) -> Value:
     if not isinstance(value, str):
         return value
-    text = visible(value)
-    return f"'{text}" if text.lstrip()[:1] in tuple(_ACTIVE) else text
+    return _FORMULA.sub(r"\1\2'", visible(value))
 
 
 def show(value: Value) -> str:
     """Return a value as a page and a figure show it: shares to two digits, nothing as a dash."""
     if value is None:
-        return "–"
+        return NOTHING
     if isinstance(value, float):
         # -0.00 is no number that anyone would write.
         return f"{round(value, 2) + 0.0:.2f}"
