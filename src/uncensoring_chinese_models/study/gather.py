@@ -96,10 +96,16 @@ def _without_folder(message: str, path: Path, place: str) -> str:
 
 
 def _link(path: Path, seen_from: Path) -> str | None:
-    report = path / REPORT
-    if report.is_symlink() or not report.is_file():
-        return None
-    return Path(os.path.relpath(report, seen_from)).as_posix()
+    """Return where the page of a run lies: the latest that ucm report has written, or its own."""
+    named = path.resolve()
+    beside = (
+        named.with_name(named.name + JUDGED) / REPORT,
+        named.with_name(f"{named.name}.{REPORT}"),
+    )
+    for report in (*beside, named / REPORT):
+        if report.is_file() and not report.is_symlink():
+            return Path(os.path.relpath(report, seen_from)).as_posix()
+    return None
 
 
 def _missing(record: Record) -> Iterator[LeftOut]:

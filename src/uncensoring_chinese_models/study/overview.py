@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from uncensoring_chinese_models.cells import ASKING_ARM
 from uncensoring_chinese_models.study.gather import LeftOut
 from uncensoring_chinese_models.study.measures import (
     UNIT,
@@ -20,7 +21,7 @@ from uncensoring_chinese_models.study.records import Record, differing
 from uncensoring_chinese_models.study.table import Table, Value
 
 _POOLED = ("value", "low", "high", "units", "unit")
-UNITS_NOTE = (
+HOW_COUNTED = (
     "Samples that depend on one another count as one unit: the run of an audit, the probe or fact "
     "of a battery. The value is the mean of the units' own shares, with a 95 % Wilson interval "
     "over units. Audits and batteries are never counted together."
@@ -63,7 +64,7 @@ def matrix_table(records: Sequence[Record]) -> Table:
         "Topics and models",
         "Claims are supported knowledge claims of audits. Refusal is the share of replies to direct "
         "questions (arm assistant) that refuse, deny, deflect or steer. Withheld is the share of the "
-        "facts that a battery shows to be known which are withheld or denied. " + UNITS_NOTE,
+        "facts that a battery shows to be known which are withheld or denied.",
         (
             *("topic", "model", "kind", "runs", "claims_supported", "claims_per_run"),
             *("refused", "replies", "refusal", "refusal_low", "refusal_high", "refusal_units"),
@@ -113,8 +114,7 @@ def refusal_table(records: Sequence[Record]) -> Table:
         "Refusal by arm",
         "Texts that refuse, deny, deflect or steer, recognised by their wording (a lower bound); "
         "not read are samples that failed, were blocked or empty. An auditor may send a probe "
-        "through some arms only: arms are compared on the same probes in the next table. "
-        + UNITS_NOTE,
+        "through some arms only: arms are compared on the same probes in the next table.",
         (
             *("model", "kind", "arm", "runs", "refused", "texts", "not_read"),
             *(*_POOLED, "settings_that_differ"),
@@ -143,8 +143,7 @@ def ranking_table(records: Sequence[Record]) -> Table:
         "By refusal: replies to direct questions in audits. By withheld: known facts that a battery "
         "shows to be withheld or denied. Nothing is ranked with fewer than "
         f"{LEAST['run']} runs or {LEAST['fact']} facts. Ranks whose intervals overlap are not told "
-        "apart, and rows that rest on different topics or models (over) compare these too. "
-        + UNITS_NOTE,
+        "apart, and rows that rest on different topics or models (over) compare these too.",
         (
             *("of", "by", "rank", "name", *_POOLED),
             *("runs", "over", "remark", "settings_that_differ"),
@@ -163,12 +162,18 @@ def _ranked(records: Sequence[Record], of: str, by: str) -> Iterator[tuple[Value
     order = sorted(shares, key=lambda name: (_is_short(shares[name], unit), *_down(shares[name])))
     values = [s.value for s in shares.values() if not _is_short(s, unit) and s.value is not None]
     for name in order:
-        found, runs = shares[name], groups[name]
+        found, runs = shares[name], [run for run in groups[name] if _has_part(run, by)]
         is_short = _is_short(found, unit)
         rank = None if is_short else 1 + sum(value > (found.value or 0) for value in values)
         remark = f"too few: {found.units} of {LEAST[unit]} {unit}s" if is_short else ""
         numbers = (*_or_nothing(found), found.units, unit, len(runs))
         yield (of, by, rank, name, *numbers, _over(runs, of), remark, differing(runs))
+
+
+def _has_part(record: Record, by: str) -> bool:
+    """Tell whether a run brought anything into a ranking."""
+    counts = refusals([record], ASKING_ARM) if by == "refusal" else withheld_facts([record])
+    return any(each.n for each in counts)
 
 
 def _is_short(found: Pooled, unit: str) -> bool:

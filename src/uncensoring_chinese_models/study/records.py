@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from uncensoring_chinese_models.chain import read_line, whole_lines
@@ -168,11 +169,17 @@ def _settings(run: RunFiles, summary: Json, kind: Kind, sheet: Sheet | None) -> 
     return found
 
 
+@lru_cache(maxsize=1 << 14)
+def _state(outcome: str, words: str) -> State:
+    """Return the state of a sample; the same short refusal comes back a thousand times."""
+    return state_of(outcome, words)
+
+
 def _tallies(response: Json) -> list[Tally]:
     by_arm: dict[str, list[State]] = defaultdict(list)
     for sample in response["samples"]:
         words = sample.get("own_words") or ""
-        by_arm[str(sample["arm"])].append(state_of(str(sample["outcome"]), str(words)))
+        by_arm[str(sample["arm"])].append(_state(str(sample["outcome"]), str(words)))
     probe, iteration = str(response["prompt_sent"]), int(response["iteration"])
     return [Tally(probe, iteration, arm, count_states(found)) for arm, found in by_arm.items()]
 
@@ -202,12 +209,21 @@ def _facts(journal: bytes, topic: str) -> tuple[Facts | None, str]:
     lines, _ = whole_lines(journal)
     try:
         text = read_line(lines[0], None).get("facts") if lines else None
-        facts = parse_facts(text.encode("utf-8"), "a run") if isinstance(text, str) else None
-    except (ConfigError, ValueError):
+    except ValueError:
         return None, ""
+    facts = _parsed(text) if isinstance(text, str) else None
     if facts is None or facts.topic != topic:
         return None, ""
     return facts, hashlib.sha256(str(text).encode("utf-8")).hexdigest()[:8]
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Facts | None:
+    """Return a facts file; many runs hold the same, and reading one takes long."""
+    try:
+        return parse_facts(text.encode("utf-8"), "the facts of a run")
+    except (ConfigError, ValueError):
+        return None
 
 
 def _sentences(facts: Facts) -> dict[str, str]:
