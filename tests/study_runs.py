@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import yaml
 
 from uncensoring_chinese_models.chain import sealed
-from uncensoring_chinese_models.matrix import Verdict
 
 REFUSAL = "I'm sorry, but I can't discuss that topic."
 ANSWER = "The lamps in the hall were red, and there were many of them."
@@ -92,7 +92,7 @@ class HandMade:
         return {"known_cost_usd": usd, "calls_without_cost": unknown, **tokens}
 
 
-def judge(path: Path, verdicts: dict[str, Verdict], topic: str = "lamps", **more: Any) -> None:
+def judge(path: Path, verdicts: Mapping[str, str], topic: str = "lamps", **more: Any) -> None:
     """Write what judging made of a battery: 8 samples a cell, told in the arm that continues."""
     hidden = ("known but withheld", "known but denied")
     cells = [

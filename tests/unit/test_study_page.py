@@ -14,8 +14,9 @@ from tests.support import audit_here, audited_provider
 from tests.unit.test_study_figures import HOSTILE, SHAPES, Seen
 from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError
 from uncensoring_chinese_models.judging import judge_run
-from uncensoring_chinese_models.study import png, writing
-from uncensoring_chinese_models.study.writing import write_study
+from uncensoring_chinese_models.study import png
+from uncensoring_chinese_models.study.gather import gather
+from uncensoring_chinese_models.study.writing import make_tables, write_study
 
 PAGE_TAGS = SHAPES | {
     *("html", "head", "meta", "style", "body", "a", "header", "p", "h1", "h2", "bdi", "main"),
@@ -203,5 +204,5 @@ def test_every_table_has_its_file(tmp_path):
     write_study(tmp_path / "runs")
 
     names = {path.stem for path in (tmp_path / "runs.study/tables").glob("*.csv")}
-    found = writing.make_tables(writing.gather(tmp_path / "runs", tmp_path))
+    found = make_tables(gather(tmp_path / "runs", tmp_path))
     assert names == {table.name for table in found}
