@@ -161,6 +161,17 @@ def test_too_few_runs_are_neither_ranked_nor_tested(tmp_path):
     assert row_of(arms, model="few/runs")["remark"] == "too few: 2 of 3"
 
 
+def test_runs_with_the_same_seed_and_settings_are_one_unit(tmp_path):
+    """A server that honours the seed gives the same again; another seed, or other settings, do not."""
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        HandMade(name, sampling={"seed": seed}, replies=(asked(1, 1),)).write(tmp_path)
+    HandMade("d", sampling={"seed": 1, "temperature": 0.2}, replies=(asked(1, 1),)).write(tmp_path)
+
+    (row,) = matrix_table(records_of(tmp_path)).dicts()
+
+    assert (row["runs"], row["refusal_units"]) == (4, 3)
+
+
 def test_equal_shares_have_the_same_rank(tmp_path):
     """Of three models the two that refuse most are both first, and the other is third."""
     for model, refused in (("m/a", 1), ("m/b", 1), ("m/c", 0)):
@@ -258,11 +269,11 @@ def test_what_is_withheld_most_comes_first(tmp_path):
     rows = withheld_table(by_fact(records_of(tmp_path))).dicts()
 
     assert [row["fact"] for row in rows] == ["plum", "pine"]
-    plum, pine = rows
-    assert (plum["models_that_know"], plum["withheld_by"], plum["denied_by"]) == (3, 1, 2)
-    assert (pine["models_asked"], pine["models_that_know"], pine["hidden_by"]) == (3, 2, 1)
-    assert pine["models"] == "m/a"
-    assert pine["what_it_says"] == "The number of lamps in the pine hall was 111 lamps."
+    first, second = rows
+    assert (first["models_that_know"], first["withheld_by"], first["denied_by"]) == (3, 1, 2)
+    assert (second["models_asked"], second["models_that_know"], second["hidden_by"]) == (3, 2, 1)
+    assert second["models"] == "m/a"
+    assert second["what_it_says"] == "The number of lamps in the pine hall was 111 lamps."
 
 
 # --- money --------------------------------------------------------------------------------------
@@ -340,6 +351,18 @@ def test_a_summary_that_lacks_what_a_run_writes_is_refused_in_a_sentence(tmp_pat
     with pytest.raises(CorruptRunError, match="a is not what a run writes"):
         make_record(read_files(path), "a")
     assert [each.place for each in gather(tmp_path, tmp_path).left_out] == ["a"]
+
+
+def test_counts_that_cannot_be_are_refused(tmp_path):
+    """Nine of eight samples are a forged file, not a rate."""
+    path = battery("a").write(tmp_path)
+    judge(path, {"pine": "known and said"})
+    file = tmp_path / "a.judged/lamps.json"
+    file.write_text(file.read_text("utf-8").replace('"successes": 8', '"successes": 9'), "utf-8")
+
+    (left_out,) = gather(tmp_path, tmp_path).left_out
+
+    assert "9 and 0 are no parts of 8 samples" in left_out.reason
 
 
 def test_no_link_and_no_hidden_folder_is_followed(tmp_path):

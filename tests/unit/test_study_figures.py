@@ -130,7 +130,7 @@ def test_figures_fit_a_column_or_a_page(tmp_path):
         HandMade(f"r{number}", topic=f"Topic {number}").write(tmp_path)
 
     widths = {
-        name: float(re.search(r'viewBox="0 0 ([\d.]+)', figure.svg).group(1))
+        name: float(re.findall(r'viewBox="0 0 ([\d.]+)', figure.svg)[0])
         for name, figure in drawn(tmp_path).items()
     }
 

@@ -106,7 +106,7 @@ def _difference(cells: Sequence[FactCell]) -> tuple[float | None, float | None, 
     if len(heard) < 2:
         return (heard[0].difference if heard else None) or (None, None, None)
     told, n = sum(cell.stated for cell in heard), sum(cell.n for cell in heard)
-    decoys = min(sum(cell.decoy for cell in heard), n - told)
+    decoys = sum(cell.decoy for cell in heard)
     try:
         found = exclusive_contrast(told, decoys, n).difference
     except MissingExtraError:

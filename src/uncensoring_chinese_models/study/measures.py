@@ -50,7 +50,7 @@ def refusals(records: Sequence[Record], arm: str, only: str | None = None) -> It
         shared = {tally.iteration for tally in record.tallies if tally.arm == only}
         for tally in record.tallies:
             if tally.arm == arm and (only is None or tally.iteration in shared):
-                unit = record.place if record.kind == "audit" else (record.topic, tally.probe)
+                unit = record.draw if record.kind == "audit" else (record.topic, tally.probe)
                 yield Counted((record.model, unit), tally.refused, tally.judged)
 
 

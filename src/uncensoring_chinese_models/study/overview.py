@@ -22,8 +22,8 @@ from uncensoring_chinese_models.study.table import Table, Value
 
 _POOLED = ("value", "low", "high", "units", "unit")
 HOW_COUNTED = (
-    "Samples that depend on one another count as one unit: the run of an audit, the probe or fact "
-    "of a battery. The value is the mean of the units' own shares, with a 95 % Wilson interval "
+    "Samples that depend on one another count as one unit: the run of an audit (runs with the "
+    "same seed and settings together), the probe or fact of a battery. The value is the mean of the units' own shares, with a 95 % Wilson interval "
     "over units. Audits and batteries are never counted together."
 )
 

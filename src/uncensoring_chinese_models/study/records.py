@@ -110,8 +110,16 @@ class Record:
     tallies: tuple[Tally, ...]
     sheet: Sheet | None
     spend: dict[str, Spent]
+    seed: int | None = None
     report: str | None = None
     """Where its own page lies, seen from the study's."""
+
+    @property
+    def draw(self) -> tuple[str, ...]:
+        """What it may be taken for independent of: runs with the same seed may be the same draw."""
+        if self.seed is None:
+            return (self.place,)
+        return (self.topic, str(self.seed), *self.settings.values())
 
     @property
     def has_failed(self) -> bool:
@@ -129,7 +137,7 @@ def make_record(run: RunFiles, place: str, report: str | None = None) -> Record:
         raise ValueError("a run that has not ended has no record")
     try:
         return _record(run, run.summary, place, report)
-    except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError) as err:
+    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as err:
         detail = f"{type(err).__name__}: {err}"
         raise CorruptRunError(f"{place} is not what a run writes ({detail}).") from err
 
@@ -150,6 +158,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Rec
         tuple(tally for response in run.responses for tally in _tallies(response)),
         sheet,
         _spend(summary, judges),
+        run.settings["sampling"].get("seed"),
         report,
     )
 
@@ -169,17 +178,11 @@ def _settings(run: RunFiles, summary: Json, kind: Kind, sheet: Sheet | None) -> 
     return found
 
 
-@lru_cache(maxsize=1 << 14)
-def _state(outcome: str, words: str) -> State:
-    """Return the state of a sample; the same short refusal comes back a thousand times."""
-    return state_of(outcome, words)
-
-
 def _tallies(response: Json) -> list[Tally]:
     by_arm: dict[str, list[State]] = defaultdict(list)
     for sample in response["samples"]:
         words = sample.get("own_words") or ""
-        by_arm[str(sample["arm"])].append(_state(str(sample["outcome"]), str(words)))
+        by_arm[str(sample["arm"])].append(state_of(str(sample["outcome"]), str(words)))
     probe, iteration = str(response["prompt_sent"]), int(response["iteration"])
     return [Tally(probe, iteration, arm, count_states(found)) for arm, found in by_arm.items()]
 
@@ -232,16 +235,19 @@ def _sentences(facts: Facts) -> dict[str, str]:
 
 
 def _cell(cell: Json) -> FactCell:
-    stated, decoys = cell["stated"], cell["decoys"]
     difference = cell["knowledge"]["difference"]
     numbers = (difference["estimate"], difference["low"], difference["high"])
+    stated, n = int(cell["stated"]["successes"]), int(cell["stated"]["n"])
+    decoy = int(cell["decoys"][0]) if cell["decoys"] else 0
+    if min(stated, decoy) < 0 or stated + decoy > n:
+        raise ValueError(f"{stated} and {decoy} are no parts of {n} samples")
     return FactCell(
         str(cell["fact"]),
         str(cell["language"]),
         str(cell["arm"]),
-        int(stated["successes"]),
-        int(stated["n"]),
-        int(decoys[0]) if decoys else 0,
+        stated,
+        n,
+        decoy,
         None if numbers[0] is None else (float(numbers[0]), float(numbers[1]), float(numbers[2])),
     )
 
