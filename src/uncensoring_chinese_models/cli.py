@@ -25,6 +25,7 @@ from uncensoring_chinese_models.judging_cli import judge, label, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.plan_cli import show_plan
 from uncensoring_chinese_models.printing import print_json
+from uncensoring_chinese_models.view_cli import view
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "score": score,
         "verify": verify,
         "bundle": bundle,
+        "view": view,
         "facts": facts,
         "organism": organism,
         "templates": templates,
