@@ -1,3 +1,3 @@
 """Find out what a language model knows about a matter of public record, and how it hides it."""
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"

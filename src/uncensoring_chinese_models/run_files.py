@@ -7,6 +7,7 @@ folder, and what cannot be read is said. Nothing here checks that the files are 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
 
+_OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/\d+)\.json")
+"""The JSON files of a run; what else lies in its folder is not read."""
 JUDGED = ".judged"
 """How the folder beside a run is called that holds what was made of it afterwards."""
 
@@ -77,7 +80,7 @@ def parse_files(
     found = {
         path: _parsed(f"{name}/{path}", content)
         for path, content in files.items()
-        if path.endswith(".json") and path.count("/") <= 1
+        if _OWN.fullmatch(path)
     }
     summary = found.get("summary.json")
     if summary is not None and not isinstance(summary.get("config"), dict):

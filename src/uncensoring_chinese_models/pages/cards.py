@@ -169,7 +169,9 @@ def place_of(check: Json) -> Place | None:
 def _excerpt(check: Json, samples: Mapping[Place, Json]) -> ExcerptView:
     place = place_of(check)
     sample = samples.get(place) if place else None
-    marks = {} if place is None or check["start"] is None else {place: [(check["start"], check["end"])]}
+    marks = (
+        {} if place is None or check["start"] is None else {place: [(check["start"], check["end"])]}
+    )
     view = sample_view(place, sample, marks) if place and sample else None
     where = f"iteration {place[0]}, {place[1]} {place[2] + 1}" if place else ""
     return ExcerptView(

@@ -29,7 +29,7 @@ def bar(counts: Mapping[str, int], prefix: str = "shade", names: Iterable[str] =
         if not counts.get(name):
             continue
         width = 100 * counts[name] / total
-        parts.append(_rect(f"{prefix}-{_slug(name)}", at, 0, width, 16))
+        parts.append(_rect(f"{prefix}-{slug(name)}", at, 0, width, 16))
         at += width
     label = listed(counts, names)
     return _svg("bar", "0 0 100 16", label, parts, 'preserveAspectRatio="none"')
@@ -37,7 +37,7 @@ def bar(counts: Mapping[str, int], prefix: str = "shade", names: Iterable[str] =
 
 def squares(shades: Sequence[Shade]) -> str:
     """Draw one square with its letter for each sample; many samples become a bar."""
-    counts = {shade: shades.count(shade) for shade in SHADES if shade in shades}
+    counts: dict[str, int] = {shade: shades.count(shade) for shade in SHADES}
     if len(shades) > MOST_SQUARES:
         return bar(counts)
     step = _SQUARE + _GAP
@@ -61,7 +61,9 @@ def dots(filled: int, hollow: int) -> str:
     for number in range(filled + hollow):
         row, column = divmod(number, 16)
         kind = "full" if number < filled else "hollow"
-        parts.append(f'<circle class="dot-{kind}" cx="{9 + column * 19}" cy="{9 + row * 19}" r="7"/>')
+        parts.append(
+            f'<circle class="dot-{kind}" cx="{9 + column * 19}" cy="{9 + row * 19}" r="7"/>'
+        )
     rows = max(-(-(filled + hollow) // 16), 1)
     width, height = max(min(filled + hollow, 16), 1) * 19, rows * 19
     label = f"{filled} supported by quotes, {hollow} not"
@@ -107,7 +109,8 @@ def _level(point: Point) -> int:
     return LEVELS.index(point.confidence) if point.confidence in LEVELS else 0
 
 
-def _slug(name: str) -> str:
+def slug(name: str) -> str:
+    """Return a name as a class of the style has it: ``known, not said`` → ``known-not-said``."""
     return name.replace(",", "").replace(" ", "-")
 
 

@@ -9,22 +9,27 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections import Counter
 from functools import cache
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import jinja2
 from markupsafe import Markup
 
+from uncensoring_chinese_models.cells import CellState
 from uncensoring_chinese_models.figures import money
+from uncensoring_chinese_models.matrix import Verdict
 from uncensoring_chinese_models.pages import charts
-from uncensoring_chinese_models.pages.model import RunView, run_view
+from uncensoring_chinese_models.pages.model import FactView, RunView, run_view
 from uncensoring_chinese_models.pages.probes import LETTERS, MEANINGS, SHADES
 from uncensoring_chinese_models.pages.text import lang, shown
 from uncensoring_chinese_models.pages.verdict import ARMS
 from uncensoring_chinese_models.predictions import IN_WORDS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from uncensoring_chinese_models.run_files import RunFiles
 
 _PACKAGE = "uncensoring_chinese_models.pages"
@@ -48,17 +53,24 @@ def environment() -> jinja2.Environment:
         "MEANINGS": MEANINGS,
         "ARMS": ARMS,
         "IN_WORDS": IN_WORDS,
+        "VERDICTS": get_args(Verdict),
+        "STATES": get_args(CellState),
+        "verdict_counts": _verdict_counts,
         "listed": charts.listed,
         "steps_of": charts.steps_of,
         "money": money,
     }
-    made.filters |= {"shown": shown, "lang": lang, "pretty": _pretty}
+    made.filters |= {"shown": shown, "lang": lang, "pretty": _pretty, "slug": charts.slug}
     return made
 
 
-def _drawn(draw):  # type: ignore[no-untyped-def]
+def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
     """Return a function whose SVG is taken as it is; it escapes its own labels."""
     return lambda *args, **named: Markup(draw(*args, **named))  # noqa: S704 -- made of our shapes
+
+
+def _verdict_counts(facts: Sequence[FactView]) -> dict[str, int]:
+    return Counter(fact.verdict for fact in facts)
 
 
 def _pretty(value: object) -> str:

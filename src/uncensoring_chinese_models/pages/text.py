@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from uncensoring_chinese_models.languages import language_of
 from uncensoring_chinese_models.visible import visible
@@ -43,7 +44,7 @@ def pieces(text: str, marks: Iterable[tuple[int, int]], own: int | None = None) 
     border = len(text) if own is None else min(own, len(text))
     cuts = sorted({0, len(text), border, *(cut for span in spans for cut in span)})
     found = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         is_marked = any(low <= start and end <= high for low, high in spans)
         found.append(Piece(shown(text[start:end]), is_marked, start >= border))
     return found

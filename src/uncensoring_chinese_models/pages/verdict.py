@@ -22,7 +22,9 @@ ENDED = {
 }
 
 
-def verdict(summary: Json | None, shades: Mapping[str, Counter[Shade]], judged: Json | None) -> list[str]:
+def verdict(
+    summary: Json | None, shades: Mapping[str, Counter[Shade]], judged: Json | None
+) -> list[str]:
     """Say what came out: what it knows, what it says, and what these sentences rest on.
 
     Args:
@@ -36,7 +38,12 @@ def verdict(summary: Json | None, shades: Mapping[str, Counter[Shade]], judged: 
         return [_facts(judged), *_says(shades), _FACTS_REST_ON]
     if is_battery(summary):
         return [_BATTERY, *_says(shades), *_early(summary)]
-    return [_knows(summary["claims"]), *_says(shades), *_early(summary), _withholds(summary["claims"])]
+    return [
+        _knows(summary["claims"]),
+        *_says(shades),
+        *_early(summary),
+        _withholds(summary["claims"]),
+    ]
 
 
 _FACTS_REST_ON = (

@@ -55,13 +55,17 @@ def find_runs(root: Path) -> Iterator[Found]:
 
 def find_all(root: Path) -> dict[str, Found]:
     """Return the runs below a folder by their ids; the folder alone, if it is a run itself."""
-    beside = root.resolve().with_name(root.resolve().name + JUDGED)
-    signature = _signature(str(root), str(beside) if beside.is_dir() else None)
+    signature = signature_of(root)
     if signature:
-        name = root.resolve().name
-        own = _found(str(root), name, signature)
+        own = _found(str(root), root.resolve().name, signature)
         return {own.id: own}
     return {each.id: each for each in find_runs(root)}
+
+
+def signature_of(folder: Path) -> str:
+    """Return what tells one state of a run from another; nothing if the folder is no run."""
+    beside = folder.resolve().with_name(folder.resolve().name + JUDGED)
+    return _signature(str(folder), str(beside) if beside.is_dir() else None)
 
 
 def _found(path: str, place: str, signature: str) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -12,6 +13,7 @@ from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.pages.model import run_view
 from uncensoring_chinese_models.pages.render import render
 from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.viewer.found import signature_of
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.pages.model import RunView
+    from uncensoring_chinese_models.run_files import RunFiles
     from uncensoring_chinese_models.viewer.index import Index
 
 A_PAGE = 100
@@ -149,11 +153,17 @@ def run_part(run_id: str, folder: Path, query: Query) -> str:
     return _run(run_id, folder, query, "run_body.html").html()
 
 
+@lru_cache(maxsize=8)
+def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:
+    """Return a run, made once for each state that its folder is found in."""
+    files = read_files(folder)
+    return files, run_view(files)
+
+
 def _run(run_id: str, folder: Path, query: Query, template: str) -> Screen:
     view = query.get("view", "both")
     try:
-        files = read_files(folder)
-        run = run_view(files)
+        files, run = _seen(folder, signature_of(folder))
     except AuditToolError as err:
         unreadable = problem(422, str(err))
         is_part = template != "run.html"
@@ -176,10 +186,10 @@ def _run(run_id: str, folder: Path, query: Query, template: str) -> Screen:
 def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
     """Return two runs side by side."""
     try:
-        files = [read_files(folders[each]) for each in ids]
-        views = [run_view(each) for each in files]
+        seen = [_seen(folders[each], signature_of(folders[each])) for each in ids]
     except AuditToolError as err:
         return problem(422, str(err))
+    files, views = [each for each, _ in seen], [each for _, each in seen]
     one, other = views
     data: Json = {
         "runs": [
