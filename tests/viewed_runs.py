@@ -96,6 +96,7 @@ def _summary(config: dict[str, Any], name: str, samples: int) -> dict[str, Any]:
     summary |= {"claims": [claim | {"supported": True}, claim | {"supported": False}]}
     summary |= {"doctor": None, "history": [], "predictions": [], "template": None, "sha256": {}}
     summary["denominators"] = {"samples": counts, "final_excerpts": excerpts, "claims": {}}
+    summary["denominators"]["turns"] = {"accepted": 1, "re_asked": 0}
     summary["spend"] = {
         "by_role": {"auditor": side},
         "total": side,

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from functools import partial
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
 from uncensoring_chinese_models.viewer.assets import assets
 from uncensoring_chinese_models.viewer.guard import App, Guard
 from uncensoring_chinese_models.viewer.live import Streams, offset_of
@@ -139,7 +139,11 @@ def _page(make: Callable[[str, Query], Screen], *, as_json: bool) -> Callable[[R
 def _answer(screen: Screen, *, as_json: bool) -> Response:
     from starlette.responses import Response  # noqa: PLC0415
 
-    body = screen.json() if as_json else screen.html()
+    try:
+        body = screen.json() if as_json else screen.html()
+    except CorruptRunError as err:
+        screen = problem(422, str(err))
+        body = screen.json() if as_json else screen.html()
     kind = "application/json" if as_json else "text/html; charset=utf-8"
     return Response(body.encode("utf-8", "backslashreplace"), screen.status, media_type=kind)
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.pages.model import run_view
 from uncensoring_chinese_models.pages.render import render
 from uncensoring_chinese_models.run_files import read_files
@@ -150,11 +150,14 @@ def run_screen(run_id: str, folder: Path, query: Query) -> Screen:
 
 def run_part(run_id: str, folder: Path, query: Query) -> str:
     """Return the part of a run's page that changes while the run goes."""
-    return _run(run_id, folder, query, "run_body.html").html()
+    try:
+        return _run(run_id, folder, query, "run_body.html").html()
+    except CorruptRunError as err:
+        return replace(problem(422, str(err)), template="problem_body.html").html()
 
 
 @lru_cache(maxsize=8)
-def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:
+def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:  # noqa: ARG001 -- a key
     """Return a run, made once for each state that its folder is found in."""
     files = read_files(folder)
     return files, run_view(files)
