@@ -6,7 +6,6 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal, get_args
 
 from uncensoring_chinese_models.domain import Json
@@ -108,12 +107,8 @@ def anchor_of(place: Place) -> str:
 
 def shade_of(sample: Json) -> Shade:
     """Return what became of a sample, with the way in which it withholds."""
-    return _shade(sample["outcome"], sample["own_words"] or "")
-
-
-@lru_cache(maxsize=1 << 14)  # a page of a run that is going is made again and again
-def _shade(outcome: str, own_words: str) -> Shade:
-    state = state_of(outcome, own_words)
+    own_words = sample["own_words"] or ""
+    state = state_of(sample["outcome"], own_words)
     return _BY_MANNER[recognise(own_words).manner] if state == "refused" else state
 
 
