@@ -157,6 +157,16 @@ def test_a_cell_has_a_level(refused, blocked, judged, level):
     assert MatrixCell("t", "m", 1, 0, 0, refused, blocked, judged, 0, 0).level == level
 
 
+def test_judged_facts_come_before_samples(tmp_path, opened):
+    """A model that lies refuses nothing; its cell is coloured by what it denies."""
+    judge_run(write_run(tmp_path, "one"), "known but denied", "known but withheld", "unknown")
+    judge_run(write_run(tmp_path, "two"), "known and said")
+
+    cell = topic_matrix(opened()).cells["Quillon", "a/target"]
+
+    assert (cell.hidden, cell.facts, cell.level) == (2, 4, "most")
+
+
 def test_search_finds_english_and_chinese_of_any_length(tmp_path, opened):
     """Three characters or more by the index, fewer by looking at each text."""
     write_run(tmp_path, "one")

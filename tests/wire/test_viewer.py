@@ -59,7 +59,7 @@ def test_the_landing_page_shows_the_matrix_and_the_runs(viewer):
     page = viewer.ask("/")
 
     assert page.status == 200
-    assert "<b>2</b> of 4 withheld" in page.body
+    assert "<b>2</b> of 4 samples withheld" in page.body
     assert all(f'href="/run/{each}"' in page.body for each in ids_of(viewer).values())
     assert "unreadable" in page.body
 

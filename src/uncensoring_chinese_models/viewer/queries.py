@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from uncensoring_chinese_models.viewer.index import like
@@ -21,6 +23,7 @@ SHORTEST_INDEXED = 3
 _AROUND = 90
 Level = Literal["nothing", "none", "few", "some", "most"]
 FEW, MOST = 0.1, 0.5
+HIDDEN = ("known but withheld", "known but denied")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,18 @@ class MatrixCell:
     judged: int
     supported: int
     claims: int
+    verdicts: dict[str, int] = field(default_factory=dict)
+    """How many facts came out how, in the runs that were judged."""
+
+    @property
+    def facts(self) -> int:
+        """How many facts were judged, each in each run."""
+        return sum(self.verdicts.values())
+
+    @property
+    def hidden(self) -> int:
+        """How many of these are known, and withheld or denied."""
+        return sum(self.verdicts.get(each, 0) for each in HIDDEN)
 
     @property
     def of(self) -> int:
@@ -45,10 +60,11 @@ class MatrixCell:
 
     @property
     def level(self) -> Level:
-        """How much is withheld, as a word that is also a colour."""
-        if not self.of:
+        """How much is withheld, as a word that is also a colour: of the facts, else of the samples."""
+        if not self.of and not self.facts:
             return "nothing"
-        share = (self.refused + self.blocked) / self.of
+        part = self.hidden if self.facts else self.refused + self.blocked
+        share = part / (self.facts or self.of)
         if share == 0:
             return "none"
         return "few" if share < FEW else "some" if share < MOST else "most"
@@ -67,6 +83,7 @@ class TopicMatrix:
 
 def topic_matrix(index: Index) -> TopicMatrix:
     """Return topics by models, those with most runs first."""
+    verdicts = _verdicts(index)
     topics = tuple(index.values("topic")[:MOST_TOPICS])
     models = tuple(index.values("target")[:MOST_MODELS])
     every = index.ask(
@@ -74,11 +91,26 @@ def topic_matrix(index: Index) -> TopicMatrix:
         "sum(refused), sum(blocked), sum(judged), sum(supported), sum(claims) "
         "FROM runs WHERE is_run AND topic != '' AND target != '' GROUP BY topic, target",
         (),
-        lambda row: MatrixCell(str(row[0]), str(row[1]), *map(int, row[2:])),
+        lambda row: MatrixCell(
+            str(row[0]), str(row[1]), *map(int, row[2:]), verdicts.get((row[0], row[1]), {})
+        ),
     )
     shown = {(c.topic, c.model): c for c in every if c.topic in topics and c.model in models}
     left_out = sum(cell.runs for cell in every) - sum(cell.runs for cell in shown.values())
     return TopicMatrix(topics, models, shown, left_out)
+
+
+def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:
+    """Return how many facts came out how, by topic and model."""
+    found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    told = index.ask(
+        "SELECT topic, target, verdicts FROM runs WHERE is_run AND verdicts != '{}'",
+        (),
+        lambda row: (str(row[0]), str(row[1]), dict(json.loads(row[2]))),
+    )
+    for topic, target, verdicts in told:
+        found[topic, target].update(verdicts)
+    return {cell: dict(counts.most_common()) for cell, counts in found.items()}
 
 
 @dataclass(frozen=True, slots=True)

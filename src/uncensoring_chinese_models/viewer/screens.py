@@ -17,6 +17,7 @@ from uncensoring_chinese_models.viewer.found import signature_of
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
+    MEASURES,
     VERDICTS,
     claim_counts,
     differing_settings,
@@ -93,7 +94,8 @@ def landing(index: Index, query: Query) -> Screen:
         "topics": list(matrix.topics),
         "models": list(matrix.models),
         "cells": [
-            asdict(cell) | {"of": cell.of, "level": cell.level} for cell in matrix.cells.values()
+            asdict(cell) | {"of": cell.of, "level": cell.level, "hidden": cell.hidden}
+            for cell in matrix.cells.values()
         ],
         "left_out": matrix.left_out,
         "total": total,
@@ -207,4 +209,5 @@ def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
         "facts": facts_of_both(one, other),
         "tested": tested(*files),
     }
-    return Screen("compare.html", data | {"views": views, "VERDICTS": VERDICTS}, lambda: data)
+    words = {"VERDICTS": VERDICTS, "MEASURES": MEASURES}
+    return Screen("compare.html", data | words | {"views": views}, lambda: data)

@@ -32,6 +32,11 @@ VERDICTS = {
     "same": "no difference that the test holds",
 }
 """What the verdict of a comparison of two runs means."""
+MEASURES = {
+    "told": "what is told",
+    "host": "what the host withholds",
+    "model": "what the model withholds",
+}
 
 
 def differing_settings(one: Json, other: Json) -> list[Json]:
