@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
-
 from tools.chromium import launch
 from tools.viewing import viewer
+
 from uncensoring_chinese_models.pages.render import report_html
 from uncensoring_chinese_models.run_files import read_files
 

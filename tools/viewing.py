@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+
 @contextmanager
 def viewer(folder: Path) -> Iterator[str]:
     """Serve the runs below a folder on a free port, and yield the address.
