@@ -22,6 +22,7 @@ from urllib.request import urlopen
 
 from playwright.sync_api import sync_playwright
 from tests.provider import ScriptedTarget
+from tests.provider.wire import digest
 from tests.support import audit_here, audited_provider
 from tools.chromium import launch
 from tools.viewing import viewer
@@ -95,7 +96,7 @@ def large_run(folder: Path, samples: int) -> Path:
     script = ScriptedTarget(sentences=(4, 6))
 
     def say(ask: Ask) -> str:
-        text = f"{script.write(ask)} Thus page {ask.body['seed']} of the book of the keeper. "
+        text = f"Page {digest(ask.body)[:8]}. {script.write(ask)} "
         return (text * LENGTH)[:LENGTH]
 
     n = samples // (PROBES * len(ARMS))
