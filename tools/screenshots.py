@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from playwright.sync_api import sync_playwright
+from tests.viewing import viewing
 from tools.chromium import launch
-from tools.viewing import viewer
 
 from uncensoring_chinese_models.pages.render import report_html
 from uncensoring_chinese_models.run_files import read_files
@@ -54,8 +54,8 @@ def main() -> int:
         run = options.run or _audited(Path(work))
         browser = launch(playwright)
         taken = [*report_pictures(browser, run, options.into)]
-        with viewer(run.resolve().parent) as address:
-            taken += viewer_pictures(browser, address, options.into)
+        with viewing(run.resolve().parent) as served:
+            taken += viewer_pictures(browser, served.address, options.into)
         browser.close()
     for path in taken:
         print(f"{path.stat().st_size / 1000:6.0f} kB  {path}")

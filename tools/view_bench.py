@@ -24,8 +24,8 @@ from playwright.sync_api import sync_playwright
 from tests.provider import ScriptedTarget
 from tests.provider.wire import digest
 from tests.support import audit_here, audited_provider
+from tests.viewing import viewing
 from tools.chromium import launch
-from tools.viewing import viewer
 
 from uncensoring_chinese_models import __version__
 
@@ -149,15 +149,16 @@ def _viewer(browser: Browser, folder: Path, runs: int) -> Figures:
         return ask
 
     begun = time.perf_counter()
-    with viewer(folder) as address:
+    with viewing(folder) as served:
+        address = served.address
         asked(address)()
         first = time.perf_counter() - begun
         home = median(_timed(asked(address)) for _ in range(REPEATS))
         listed = median(_timed(asked(f"{address.rstrip('/')}/index.json")) for _ in range(REPEATS))
         seen = opened(browser, address)
     again = time.perf_counter()
-    with viewer(folder) as address:
-        asked(address)()
+    with viewing(folder) as served:
+        asked(served.address)()
         restart = time.perf_counter() - again
     return {
         "runs": runs,
