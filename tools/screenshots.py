@@ -93,6 +93,9 @@ def viewer_pictures(browser: Browser, address: str, into: Path) -> Iterator[Path
     for ending in LOOKS:
         with _page(browser, ending) as page:
             page.goto(address)
+            while page.locator("p.warning[role=status]").count():  # runs are still being read
+                page.wait_for_timeout(500)
+                page.reload()
             yield _taken(page, into / f"viewer{ending}.png")
 
 

@@ -15,6 +15,7 @@ import os
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -141,33 +142,35 @@ def _report(browser: Browser, path: Path, samples: int) -> Figures:
 
 
 def _viewer(browser: Browser, folder: Path, runs: int) -> Figures:
-    def asked(address: str) -> Callable[[], object]:
-        def ask() -> object:
-            with urlopen(address, timeout=600) as answer:  # noqa: S310 -- our own server
-                return answer.read()
+    """Start the viewer twice: without an index, and with the one that the first left."""
+    told: Figures = {"runs": runs}
+    for key in ("first_s", "restart_s"):
+        begun = time.perf_counter()
+        with viewing(folder) as served:
+            listing = f"{served.address.rstrip('/')}/index.json"
+            while json.loads(_asked(listing))["indexing"]:
+                time.sleep(0.2)
+            told[key] = round(time.perf_counter() - begun, 2)
+            told["page_s"] = _repeated(partial(_asked, served.address))
+            told["json_s"] = _repeated(partial(_asked, listing))
+            told["open_s"] = opened(browser, served.address)
+    return told
 
-        return ask
 
-    begun = time.perf_counter()
-    with viewing(folder) as served:
-        address = served.address
-        asked(address)()
-        first = time.perf_counter() - begun
-        home = median(_timed(asked(address)) for _ in range(REPEATS))
-        listed = median(_timed(asked(f"{address.rstrip('/')}/index.json")) for _ in range(REPEATS))
-        seen = opened(browser, address)
-    again = time.perf_counter()
-    with viewing(folder) as served:
-        asked(served.address)()
-        restart = time.perf_counter() - again
-    return {
-        "runs": runs,
-        "first_s": round(first, 2),
-        "restart_s": round(restart, 2),
-        "page_s": round(home, 3),
-        "json_s": round(listed, 3),
-        "open_s": seen,
-    }
+def _asked(address: str) -> bytes:
+    with urlopen(address, timeout=600) as answer:  # noqa: S310 -- our own server
+        content: bytes = answer.read()
+    return content
+
+
+def _repeated(act: Callable[[], object]) -> float:
+    """Return the median of how long something takes."""
+    times = []
+    for _ in range(REPEATS):
+        begun = time.perf_counter()
+        act()
+        times.append(time.perf_counter() - begun)
+    return round(median(times), 3)
 
 
 def opened(browser: Browser, address: str) -> float:
@@ -184,12 +187,6 @@ def opened(browser: Browser, address: str) -> float:
     return round(median(times), 3)
 
 
-def _timed(act: Callable[[], object]) -> float:
-    begun = time.perf_counter()
-    act()
-    return time.perf_counter() - begun
-
-
 # --- the table ------------------------------------------------------------------------------------
 
 
@@ -199,14 +196,11 @@ def table(found: Figures) -> str:
     rows = [
         (f"`report.html` of {report['samples']:,} samples", f"{report['bytes'] / 1e6:.2f} MB"),
         ("opening it", f"{report['open_s']:.2f} s"),
-        (
-            f"first start over {many['runs']:,} runs, until the page came",
-            f"{many['first_s']:.1f} s",
-        ),
-        ("start with the index there, until the page came", f"{many['restart_s']:.1f} s"),
-        ("the first page again, from the server", f"{many['page_s']:.2f} s"),
-        ("the list as JSON", f"{many['json_s']:.2f} s"),
-        ("the first page, in the browser", f"{many['open_s']:.2f} s"),
+        (f"the viewer's first start over {many['runs']:,} runs", f"{many['first_s']:.0f} s"),
+        ("any later start, until they are listed", f"{many['restart_s']:.1f} s"),
+        ("its first page, from the server", f"{many['page_s']:.2f} s"),
+        ("the same as JSON", f"{many['json_s']:.2f} s"),
+        ("the same in the browser", f"{many['open_s']:.2f} s"),
     ]
     lines = ["| what | measured |", "| --- | --- |"]
     return "\n".join([*lines, *(f"| {name} | {value} |" for name, value in rows)])
