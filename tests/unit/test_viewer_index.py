@@ -97,6 +97,16 @@ def test_the_record_of_the_doctor_is_no_run(tmp_path, opened):
     assert index.count(EVERY) == 1
 
 
+def test_a_config_beside_runs_makes_no_run(tmp_path, opened):
+    """A folder may hold a config and the runs that came of it; a run may have lost its journal."""
+    (write_run(tmp_path / "study", "one") / "journal.jsonl").unlink()
+    write_run(tmp_path / "study", "two")
+    for folder in (tmp_path, tmp_path / "study"):
+        (folder / "config.yaml").write_text("topic: all")
+
+    assert names(opened()) == ["one", "two"]
+
+
 def test_a_folder_that_is_a_run_is_shown_alone(tmp_path, opened):
     """`ucm view RUN_DIR` shows that run, with what was judged of it."""
     folder = write_run(tmp_path, "alone")
@@ -154,7 +164,7 @@ def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
 )
 def test_a_cell_has_a_level(refused, blocked, judged, level):
     """What the host blocked counts as withheld, and a cell without samples says nothing."""
-    assert MatrixCell("t", "m", 1, 0, 0, refused, blocked, judged, 0, 0).level == level
+    assert MatrixCell("t", "m", {}, 1, 0, 0, refused, blocked, judged, 0, 0).level == level
 
 
 def test_judged_facts_come_before_samples(tmp_path, opened):
