@@ -19,6 +19,7 @@ from uncensoring_chinese_models.errors import (
     InterruptedRunError,
     UsageError,
 )
+from uncensoring_chinese_models.export_cli import export
 from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.judging_cli import judge, label, show_probed
@@ -65,6 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "score": score,
         "verify": verify,
         "bundle": bundle,
+        "export": export,
         "facts": facts,
         "organism": organism,
         "templates": templates,
