@@ -93,6 +93,8 @@ def _following(to: str, folder: Path) -> str:
         return f"inspect view --log-dir {where}"
     if to == "markdown":
         return f"less {shlex.quote(str(folder / 'README.md'))}"
-    path = str(folder / f"samples.{to}").replace("'", "''")
-    query = f"SELECT state, count(*) FROM '{path}' GROUP BY state"  # noqa: S608 -- only shown
-    return f"duckdb -c {shlex.quote(query)}"
+    path = str(folder / f"samples.{to}")
+    query = "SELECT state, count(*) FROM '{}' GROUP BY state"
+    if shlex.quote(path) == path:
+        return f'duckdb -c "{query.format(path)}"'
+    return f"duckdb -c {shlex.quote(query.format(path.replace(chr(39), chr(39) * 2)))}"

@@ -31,6 +31,16 @@ def make_sample(run: Run) -> Any:
     return _Sample(run).made()
 
 
+def conversation_of(run: Run) -> tuple[list[Any], Any]:
+    """Return the auditor's messages up to its last turn, and its output then."""
+    return _Sample(run).conversation()
+
+
+def scores_of(run: Run) -> Json:
+    """Return the scores of a run by name."""
+    return _Sample(run).scores()
+
+
 def identity(*parts: str) -> Any:
     """Return a function that names the parts of a log, the same for the same run."""
     of_run = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
@@ -66,14 +76,14 @@ class _Sample:
         """Return the sample, an `EvalSample`."""
         own = self._own
         events = [*self._events()]
-        scores = self._scores()
+        scores = self.scores()
         events += [
             self._of.event.ScoreEvent(**self._at(events[-1].timestamp), score=score, scorer=name)
             for name, score in scores.items()
         ]
         by_role = {role: self._usage_of(role) for role in ("auditor", "target")}
         ended = moment(own.finished_at) if own.finished_at else None
-        messages, output = self._conversation()
+        messages, output = self.conversation()
         return self._of.log.EvalSample(
             id=own.run,
             epoch=1,
@@ -238,7 +248,7 @@ class _Sample:
             metadata={name: _text(of.get(name)) for name in ("provider", "generation_id")},
         )
 
-    def _conversation(self) -> tuple[list[Any], Any]:
+    def conversation(self) -> tuple[list[Any], Any]:
         """Return all that the auditor was shown and wrote, up to its last turn."""
         if not self._run.files.turns:
             return [], self._of.model.ModelOutput(model=self._own.auditor or "unknown")
@@ -249,7 +259,8 @@ class _Sample:
 
     # --- what was found, and what it cost -------------------------------------------------------
 
-    def _scores(self) -> Json:
+    def scores(self) -> Json:
+        """Return what was found, as numbers with an explanation."""
         own, score, summary = self._own, self._of.scorer.Score, self._run.summary
         found: Json = {}
         if own.claims is not None and summary is not None and not is_battery(summary):
