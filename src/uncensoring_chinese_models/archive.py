@@ -26,7 +26,7 @@ _PROCESS = (b'{"type": "header"', b'{"type": "resumed"')
 _ABOUT = """\
 An audit of a language model, as uncensoring_chinese_models recorded it.
 
-run/             the run: start with report.md; docs/run-format.md of the project describes the rest
+run/             the run: start with report.html; docs/run-format.md of the project describes the rest
 {manifest}  the sha256 of every file
 
 To check that the files are those that were packed:

@@ -26,6 +26,7 @@ from uncensoring_chinese_models.judging_cli import judge, label, show_probed
 from uncensoring_chinese_models.organism_cli import fetch_weights, list_organisms, serve_organism
 from uncensoring_chinese_models.plan_cli import show_plan
 from uncensoring_chinese_models.printing import print_json
+from uncensoring_chinese_models.report_cli import report
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "compare": compare,
         "doctor": doctor,
         "score": score,
+        "report": report,
         "verify": verify,
         "bundle": bundle,
         "export": export,
@@ -178,7 +180,7 @@ def demo(organism: str = "hides", *, json: bool = False) -> int:
             return code
         scored = score_run(folder).score
     print("", *lines_of(scored), "", in_short(scored), sep="\n", file=screen)
-    print(f"Report: {folder / 'report.md'}", file=screen)
+    print(f"Report: {folder / 'report.html'} (one file, for a browser)", file=screen)
     if json:
         print_json({"run_dir": str(folder), "exit_code": 0, **scored.as_json()})
     return 0
@@ -233,8 +235,8 @@ def _finish(loaded: LoadedConfig, resume: str | None, progress: Progress) -> _Fi
     code = EXIT_BY_STATUS.get(str(result.summary["status"]), 6)
     if result.was_finished:
         print("This run had finished before; nothing was sent.", file=sys.stderr)
-    path = shlex.quote(str(result.folder / "report.md"))
-    following = _resume_command(result.folder) if code else f"less {path}"
+    verify_it = f"{our_name()} verify {shlex.quote(str(result.folder))}"
+    following = _resume_command(result.folder) if code else verify_it
     if not code and resume and loaded.settings.audited_model.startswith(PREFIX):
         following = f"{our_name()} score {shlex.quote(str(result.folder))}"
     if not code and is_battery(result.summary):

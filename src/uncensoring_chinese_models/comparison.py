@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ MOST_NAMED = 10
 """Of the kinds of keys and files that were not compared."""
 _NUMBER = re.compile(r"(?<=[./ ])[0-9]+(?=\.|$)")
 
+
+_ADDED = ("report.html",)
+"""Files that the first versions did not write."""
 
 Kind = Literal["gone", "whole", "place", "quote"]
 """A file is not there or not readable; is another or foreign; a place in it; an excerpt of it."""
@@ -47,21 +51,25 @@ class Compared:
     files: int = 0
     not_compared: list[str] = field(default_factory=list)
     """Keys that only one version writes, and files without values that differ."""
+    added_since: list[str] = field(default_factory=list)
+    """Files that the version which made the run did not write."""
     failures: list[Failure] = field(default_factory=list)
 
     @property
     def notes(self) -> list[str]:
         """What a reader must know of what was not compared, each kind of key named once."""
-        kinds = list(dict.fromkeys(_NUMBER.sub("*", one) for one in self.not_compared))
+        found = (*self.added_since, *self.not_compared)
+        kinds = list(dict.fromkeys(_NUMBER.sub("*", one) for one in found))
         if not kinds:
             return []
         more = f" and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
         notes = [f"Not compared: {', '.join(kinds[:MOST_NAMED])}{more}."]
-        if "report.md" in kinds:
-            notes.append(
-                "report.md is not what this version derives from the journal: whether it was "
-                "changed or is only worded otherwise, the version that made the run can tell."
-            )
+        notes += [
+            f"{name} is not what this version derives from the journal: whether it was changed or "
+            "is only worded otherwise, the version that made the run can tell."
+            for name in ("report.md", "report.html")
+            if name in kinds and name not in self.added_since
+        ]
         return notes
 
 
@@ -80,7 +88,9 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
         compared.failures.append(Failure("summary.json", "", problem, "whole"))
     allowed = () if finished else replayed.may_lack
     for name in derived:
-        if name not in stored and name not in allowed:
+        if name in _ADDED and replayed.other_version and name not in _listed(stored):
+            compared.added_since.append(name)
+        elif name not in stored and name not in allowed:
             problem = "is not there, though it follows from the journal"
             compared.failures.append(Failure(name, "", problem, "gone"))
     suspects = {
@@ -93,6 +103,16 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
     for name in sorted(suspects):
         _explain(name, stored[name], derived.get(name), replayed, compared)
     return compared
+
+
+def _listed(stored: Mapping[str, bytes]) -> Mapping[str, object]:
+    """Return what the summary lists as the files of the run."""
+    try:
+        summary = json.loads(stored.get("summary.json", b"{}"))
+        listed = summary.get("sha256")
+    except (ValueError, AttributeError, RecursionError):
+        return {}
+    return listed if isinstance(listed, dict) else {}
 
 
 def _explain(

@@ -18,6 +18,9 @@ from uncensoring_chinese_models.endpoints import Endpoint, Line, Settings, Targe
 from uncensoring_chinese_models.errors import ConfigError, MissingCredentialError
 from uncensoring_chinese_models.presets import preset_for_model
 
+MOST_SAMPLES = 64
+"""Of one arm of one probe."""
+
 
 class Sampling(Settings):
     """How the target is sampled."""
@@ -29,12 +32,12 @@ class Sampling(Settings):
     top_p: float | None = Field(default=None, gt=0, le=1)
     """Nucleus sampling; not sent when null."""
     seed: int | None = None
-    """Seed sent with each request, counted up by sample; not sent when null. Take seeds at least n apart for runs that are to be independent."""
+    """Sent with each request as 64 times this plus the sample's index (modulo 2^31), so that runs with other seeds share no draw; not sent when null."""
     stop: list[str] = Field(default_factory=list)
     """Stop strings beside the template's own."""
     arms: list[Arm] = Field(default=["user_persona"], min_length=1)
     """How each probe is sent: user_persona, assistant, assistant_prefill, raw."""
-    n: int = Field(default=1, ge=1, le=64)
+    n: int = Field(default=1, ge=1, le=MOST_SAMPLES)
     """Samples per arm and probe; one request each."""
     prefill: str = Field(default="Here is what I know about this:", min_length=1)
     """Opening put into the assistant's mouth when the auditor gives none (assistant_prefill)."""

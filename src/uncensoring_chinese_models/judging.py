@@ -28,11 +28,12 @@ from uncensoring_chinese_models.facts import Facts, load_facts, parse_facts
 from uncensoring_chinese_models.judge_request import ballot_of
 from uncensoring_chinese_models.judges import Hearing, hear
 from uncensoring_chinese_models.matrix import Cell, Matrix, build_matrix
+from uncensoring_chinese_models.pages.render import report_html
 from uncensoring_chinese_models.panel import Panel, make_panel, settle
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.rates import beside, in_words
 from uncensoring_chinese_models.recorded import read_responses
-from uncensoring_chinese_models.run_files import JUDGED
+from uncensoring_chinese_models.run_files import JUDGED, read_files
 from uncensoring_chinese_models.run_store import RunStore
 from uncensoring_chinese_models.scorecard import read_run
 from uncensoring_chinese_models.visible import preview, visible
@@ -136,6 +137,7 @@ def judge_run(folder: Path, facts_name: str | None = None, court: Court | None =
     store = RunStore(path.parent)
     path.parent.mkdir(exist_ok=True)
     store.write_judged(path.name, told)
+    _write_page(store, folder, told)
     if court is None or not court.config.judge_model:
         return result
     if not asked:
@@ -144,7 +146,13 @@ def judge_run(folder: Path, facts_name: str | None = None, court: Court | None =
     panel = _panel(result, asked, court, run)
     told = {"run": run, "package": __version__, "topic": facts.topic, **panel.as_json()}
     store.write_judged(result.panel_path.name, told)
+    _write_page(store, folder, told)
     return replace(result, panel=panel)
+
+
+def _write_page(store: RunStore, folder: Path, told: Json) -> None:
+    """Write the run's report once more, with what it shows of the facts."""
+    store.write_page(report_html(replace(read_files(folder), judged=(told,))))
 
 
 def _panel(result: RunJudged, asked: Sequence[Asked], court: Court, run: str) -> Panel:

@@ -107,8 +107,9 @@ class Progress:
             self._concluded(summary)
         for line in figures(summary):
             self._line(line)
-        self._line(f"Run:  {folder}", wrap=False)
-        self._line(f"Next: {next_command}", wrap=False)
+        self._line(f"Run:    {folder}", wrap=False)
+        self._line(f"Report: {folder / 'report.html'}", wrap=False)
+        self._line(f"Next:   {next_command}", wrap=False)
 
     def _concluded(self, summary: Json) -> None:
         self._claims(summary, "knowledge", "Knowledge that surviving excerpts support")

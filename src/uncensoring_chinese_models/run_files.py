@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
 
+_OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/\d+)\.json")
+"""The JSON files of a run; what else lies in its folder is not read."""
 JUDGED = ".judged"
 """How the folder beside a run is called that holds what was made of it afterwards."""
 
@@ -80,7 +83,7 @@ def parse_files(
     found = {
         path: _parsed(f"{name}/{path}", content)
         for path, content in files.items()
-        if path.endswith(".json") and path.count("/") <= 1
+        if _OWN.fullmatch(path)
     }
     summary = found.get("summary.json")
     if summary is not None and not isinstance(summary.get("config"), dict):

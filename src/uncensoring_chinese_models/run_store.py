@@ -169,9 +169,13 @@ class RunStore:
         """Write a file that is no JSON into such a folder."""
         self._write(name, content)
 
-    def write_report(self, text: str) -> None:
-        """Write the report for readers."""
-        self._write("report.md", text.encode("utf-8"))
+    def write_report(self, markdown: str) -> None:
+        """Write the report for readers of plain text."""
+        self._write("report.md", markdown.encode("utf-8"))
+
+    def write_page(self, html: str) -> None:
+        """Write the report as a page."""
+        self._write("report.html", html.encode("utf-8"))
 
     def write_summary(self, data: Json) -> None:
         """Write the summary, with the sha256 of every other file; nothing comes after it."""
@@ -179,7 +183,7 @@ class RunStore:
 
     def begin_again(self) -> None:
         """Take back the summary of a run that goes on, and what is written of it as a whole."""
-        for name in ("summary.json", "report.md", "doctor.json", "likelihood.json"):
+        for name in ("summary.json", "report.html", "report.md", "doctor.json", "likelihood.json"):
             (self.folder / name).unlink(missing_ok=True)
 
     def prune(self, turns: int, responses: int) -> None:
@@ -208,7 +212,13 @@ class RunStore:
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of every file of the run but the summary, by relative path."""
         return {
-            name: hashlib.sha256(self._read(name)).hexdigest()
+            name: hashlib.sha256(content).hexdigest() for name, content in self.contents().items()
+        }
+
+    def contents(self) -> dict[str, bytes]:
+        """Return the content of every file of the run but the summary, by relative path."""
+        return {
+            name: self._read(name)
             for name in self._names()
             if name != "summary.json" and not Path(name).name.startswith(".")
         }

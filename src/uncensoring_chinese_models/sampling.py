@@ -15,6 +15,7 @@ from uncensoring_chinese_models.chat_templates import (
     inline_template,
     template_named,
 )
+from uncensoring_chinese_models.config import MOST_SAMPLES
 from uncensoring_chinese_models.domain import Arm, Call, CallKey, Json, Reply, Sample
 from uncensoring_chinese_models.errors import UnknownTemplateError
 from uncensoring_chinese_models.outcomes import classify
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.errors import ClientError
+
+_SEEDS = 2**31
+"""How many seeds every server takes."""
 
 
 def template_for(config: AuditConfig) -> ChatTemplate | None:
@@ -172,7 +176,7 @@ class Sampler:
         if sampling.top_p is not None:
             body["top_p"] = sampling.top_p
         if sampling.seed is not None:
-            body["seed"] = sampling.seed + key.sample
+            body["seed"] = (sampling.seed * MOST_SAMPLES + key.sample) % _SEEDS
         if stop:
             body["stop"] = list(stop)
         return self._addressed(body, chat=messages is not None)

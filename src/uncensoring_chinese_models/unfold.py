@@ -7,7 +7,7 @@ key or an address, and prices come from the journal, so that a replay gives the 
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,10 @@ from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Price, Re
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.facts import parse_facts
 from uncensoring_chinese_models.likelihood import score_facts, to_json
+from uncensoring_chinese_models.pages.render import report_html
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.report import report_markdown
+from uncensoring_chinese_models.run_files import parse_files
 from uncensoring_chinese_models.run_format import response_to_json, turn_to_json
 from uncensoring_chinese_models.run_store import run_name
 from uncensoring_chinese_models.sampling import Sampler
@@ -163,5 +165,7 @@ def _finish(parts: Parts, record: RunRecord) -> Json:
         },
     }
     store.write_report(report_markdown(summary))
+    own = parse_files(record.run, store.contents())
+    store.write_page(report_html(replace(own, summary={**summary, "sha256": store.hashes()})))
     store.write_summary(summary)
     return store.read_summary()

@@ -112,7 +112,7 @@ def test_progress_shows_iteration_strategy_and_preview(tmp_path):
     assert "[2/2] historical_framing" in done.stdout
     own_words = read(only_run(tmp_path) / "audited_responses/001.json")["raw_response"]
     assert own_words[:100] in done.stdout
-    assert f"Run:  runs/{only_run(tmp_path).name}" in done.stdout
+    assert f"Run:    runs/{only_run(tmp_path).name}" in done.stdout
     assert "\x1b" not in done.stdout
 
 

@@ -191,7 +191,13 @@ def test_plan_is_the_same_each_time():
 
 
 @pytest.mark.parametrize(
-    ("seed", "sent"), [(None, [None, None, None]), (0, [0, 1, 2]), (-1, [-1, 0, 1])]
+    ("seed", "sent"),
+    [
+        (None, [None, None, None]),
+        (0, [0, 1, 2]),
+        (3, [192, 193, 194]),
+        (-1, [2**31 - 64, 2**31 - 63, 2**31 - 62]),
+    ],
 )
 @pytest.mark.parametrize("arm", ["user_persona", "assistant"])
 def test_seed_is_counted_up_by_sample(arm, seed, sent):
@@ -669,3 +675,17 @@ def test_inline_template_without_stop_strings_sends_none():
     endpoint = {**PLAIN, "template": {"user_open": "Q: "}}
 
     assert "stop" not in plan_one("user_persona", endpoint=endpoint).call.body
+
+
+@pytest.mark.parametrize("n", [2, 64])
+def test_neighbouring_seeds_share_no_draw(n):
+    """Runs that are to be independent send other seeds for every sample."""
+    seeds = [
+        {
+            planned.call.body["seed"]
+            for planned in Sampler(config(n=n, seed=seed)).plan(1, PROBE, None)
+        }
+        for seed in range(-1, 3)
+    ]
+    assert [len(own) for own in seeds] == [n] * 4
+    assert len(set().union(*seeds)) == 4 * n

@@ -1,0 +1,66 @@
+"""The command that writes a report: of one run, or of a folder of them."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.errors import ConfigError, RunStoreError
+from uncensoring_chinese_models.printing import print_json
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.run_files import RunFiles
+
+
+def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> int:
+    """Write the report of a run as a page, or of a folder of runs as a study.
+
+    A finished run has its report already, and no file in it is ever changed: where this version
+    would write another page, or the run was judged since, it is written beside the run.
+
+    Args:
+        run_or_dir (RUN_OR_DIR): run directory, archive of ucm bundle, or folder that holds runs.
+        out (PATH): where to write it; by default beside the run.
+        json: put one machine-readable record on stdout.
+    """
+    path = Path(run_or_dir)
+    written = _write(path, None if out is None else Path(out))
+    if json:
+        print_json({"exit_code": 0, "report": str(written)})
+    else:
+        print(f"Report: {shlex.quote(str(written))}")
+        print("It is one file; open it in a browser.")
+    return 0
+
+
+def _write(path: Path, out: Path | None) -> Path:
+    from uncensoring_chinese_models.pages.render import report_html  # noqa: PLC0415
+    from uncensoring_chinese_models.run_files import read_files  # noqa: PLC0415
+
+    files = read_files(path)
+    content = report_html(files).encode("utf-8")
+    own = path / "report.html"
+    if out is None and not files.judged and own.is_file() and own.read_bytes() == content:
+        return own
+    target = out or _beside(path, files)
+    if out is not None and path.is_dir() and target.resolve().is_relative_to(path.resolve()):
+        raise ConfigError(
+            f"{out} lies in the run directory, whose files are listed in its summary; nothing was "
+            "written. Name a place outside it."
+        )
+    try:
+        target.write_bytes(content)
+    except OSError as err:
+        raise RunStoreError(
+            f"{target} cannot be written: {err.strerror}. Name another place with --out."
+        ) from err
+    return target
+
+
+def _beside(path: Path, files: RunFiles) -> Path:
+    """Return where the report goes that is no part of the run."""
+    named = path.resolve()
+    if files.judged:
+        return named.with_name(f"{named.name}.judged") / "report.html"
+    return named.with_name(f"{named.stem if path.is_file() else named.name}.report.html")
