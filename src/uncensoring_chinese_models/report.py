@@ -187,7 +187,10 @@ def _predictions(predictions: Sequence[Json]) -> Iterator[str]:
 
 
 def _listed(counts: Json) -> str:
-    return ", ".join(f"{count} {as_markdown(name)}" for name, count in counts.items() if count) or "none"
+    return (
+        ", ".join(f"{count} {as_markdown(name)}" for name, count in counts.items() if count)
+        or "none"
+    )
 
 
 def _how_to_check() -> Iterator[str]:

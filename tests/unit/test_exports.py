@@ -19,7 +19,7 @@ from uncensoring_chinese_models import load_runs
 from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError, UsageError
 from uncensoring_chinese_models.exports import frames
 from uncensoring_chinese_models.exports.csv_text import csv_lines, harmless
-from uncensoring_chinese_models.exports.rows import TABLES, columns_of, row
+from uncensoring_chinese_models.exports.rows import TABLES, CallRow, columns_of, row
 from uncensoring_chinese_models.exports.writing import FORMATS, export_runs, file_names
 
 pytestmark = pytest.mark.wire
@@ -160,8 +160,8 @@ def is_obeyed(cell):
 
 def lines_with(text, number=-1.5):
     values = {"run": "r", "call": "c", "attempt": 1, "role": "target", "outcome": text}
-    made = row(TABLES["calls"], {**values, "error": text, "cost_usd": number})
-    return "".join(csv_lines(TABLES["calls"], [made]))
+    made = row(CallRow, {**values, "error": text, "cost_usd": number})
+    return "".join(csv_lines(CallRow, [made]))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import asdict, fields
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_samples_are_those_that_are_stored(runs):
 def test_offsets_of_evidence_lead_to_its_words(runs):
     """`text[start:end]` of the sample in the table is the excerpt, behind a lone surrogate too."""
     run = load_run(runs["audited"])
-    texts = {(row.iteration, row.arm, row.sample): row.text for row in run.samples}
+    texts: dict[Any, str] = {(r.iteration, r.arm, r.sample): r.text or "" for r in run.samples}
     exact = [row for row in run.evidence if row.verdict == "exact"]
 
     assert exact
@@ -104,9 +105,10 @@ def test_calls_are_all_attempts_without_secrets(runs):
 
     assert len(run.calls) == journal.count(b'{"type": "sent"')
     assert {row.outcome for row in run.calls} == {"reply"}
+    assert run.summary is not None
     spend = run.summary["spend"]["total"]
-    assert sum(row.prompt_tokens for row in run.calls) == spend["prompt_tokens"]
-    assert sum(row.cost_usd for row in run.calls) == pytest.approx(spend["cost_usd"])
+    assert sum(row.prompt_tokens or 0 for row in run.calls) == spend["prompt_tokens"]
+    assert sum(row.cost_usd or 0.0 for row in run.calls) == pytest.approx(spend["cost_usd"])
     assert not re.search("sk-|Authorization|Bearer", str(run.calls))
 
 
@@ -147,11 +149,8 @@ def test_facts_are_those_of_the_matrix(runs):
     assert len(run.facts) == len(file["matrix"]["cells"]) == 4
     assert {row.judge for row in run.facts} == {"patterns"}
     assert {row.verdict for row in run.facts} == {f["verdict"] for f in file["matrix"]["facts"]}
-    assert all(
-        row.n
-        == sum((row.stated, row.contradicted, row.refused, row.deflected, row.steered, row.absent))
-        for row in run.facts
-    )
+    came = ("stated", "contradicted", "refused", "deflected", "steered", "absent")
+    assert all(row.n == sum(getattr(row, name) for name in came) for row in run.facts)
     assert {row.fact for row in run.samples} == {row.fact for row in run.facts}
     states = {state["state"] for state in file["judged"]}
     assert {row.fact_state for row in run.samples} == states
