@@ -27,6 +27,7 @@ from uncensoring_chinese_models.organism_cli import fetch_weights, list_organism
 from uncensoring_chinese_models.plan_cli import show_plan
 from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.report_cli import report
+from uncensoring_chinese_models.view_cli import view
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "verify": verify,
         "bundle": bundle,
         "export": export,
+        "view": view,
         "facts": facts,
         "organism": organism,
         "templates": templates,
@@ -335,9 +337,8 @@ def _resume_command(folder: Path) -> str:
     is_script = sys.argv[0].endswith("search_censored.py")
     command = "probe" if _is_battery(folder) else "audit"
     called = f"python {shlex.quote(sys.argv[0])}" if is_script else f"{our_name()} {command}"
-    where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
-    return f"{called} {config} --resume {where}"
+    return f"{called} {config} --resume {shlex.quote(str(folder))}"
 
 
 def _is_battery(folder: Path) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from uncensoring_chinese_models import manners, signals, voice
@@ -116,6 +117,7 @@ class _Found(NamedTuple):
         return self.view.folded[self.end :]
 
 
+@lru_cache(maxsize=8192)  # the summary and the report ask about the same texts
 def recognise(text: str | None, asked: str | None = None) -> Recognised:
     """Return the manner of a reply, or of a continuation, with the words that decided it.
 

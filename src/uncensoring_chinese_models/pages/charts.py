@@ -6,6 +6,7 @@ in its label what it shows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -111,7 +112,7 @@ def _level(point: Point) -> int:
 
 def slug(name: str) -> str:
     """Return a name as a class of the style has it: ``known, not said`` → ``known-not-said``."""
-    return name.replace(",", "").replace(" ", "-")
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def _rect(kind: str, x: float, y: float, width: float, height: float) -> str:
