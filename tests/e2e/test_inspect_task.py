@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import sys
+import threading
+import time
 import tomllib
 from pathlib import Path
 
@@ -11,6 +16,7 @@ import pytest
 from tests.support import (
     ROOT,
     audited_provider,
+    clean_environment,
     make_config,
     only_run,
     run_python,
@@ -42,11 +48,17 @@ def installed(tmp_path):
     return folder
 
 
-def inspect_eval(cwd, installed, *words):
-    command = Path(sys.executable).with_name("inspect")
+INSPECT = Path(sys.executable).with_name("inspect")
+TASK = "uncensoring_chinese_models/audit"
+
+
+def environment(installed):
     path = f"{ROOT / 'src'}:{installed}"
-    common = {"PYTHONPATH": path, "OPENROUTER_API_KEY": "a-key", "INSPECT_DISPLAY": "plain"}
-    return run_python(cwd, command, *words, **common)
+    return {"PYTHONPATH": path, "OPENROUTER_API_KEY": "a-key", "INSPECT_DISPLAY": "plain"}
+
+
+def inspect_eval(cwd, installed, *words):
+    return run_python(cwd, INSPECT, *words, **environment(installed))
 
 
 def read_log(cwd):
@@ -62,7 +74,7 @@ def test_inspect_runs_an_audit(tmp_path, installed):
             tmp_path,
             installed,
             "eval",
-            "uncensoring_chinese_models/audit",
+            TASK,
             "-T",
             f"config={config}",
         )
@@ -85,7 +97,7 @@ def test_retry_pays_for_nothing_twice(tmp_path, installed):
     with audited_provider() as provider:
         config = write_config(tmp_path, make_config(provider))
         provider.fail("402", api="chat", times=None, after=2)
-        words = ("uncensoring_chinese_models/audit", "-T", f"config={config}")
+        words = (TASK, "-T", f"config={config}")
         inspect_eval(tmp_path, installed, "eval", *words)
         failed = read_log(tmp_path)
         paid = len(load_run(only_run(tmp_path)).samples)
@@ -106,9 +118,41 @@ def test_retry_pays_for_nothing_twice(tmp_path, installed):
     assert sent < len(run.calls)
 
 
+def test_call_in_flight_is_kept_when_inspect_is_stopped(tmp_path, installed):
+    """Ctrl-C in Inspect waits for the call that was sent: it was paid for, and is in the journal."""
+    held, let = threading.Event(), threading.Event()
+
+    def hold(_):
+        if len(provider.requests) >= 5:  # the first are for prices and the first probe
+            held.set()
+            let.wait(20)
+
+    with audited_provider() as provider:
+        config = write_config(tmp_path, make_config(provider))
+        provider.on_request = hold
+        process = subprocess.Popen(
+            [sys.executable, INSPECT, "eval", TASK, "-T", f"config={config}"],
+            cwd=tmp_path,
+            env=clean_environment() | environment(installed),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        assert held.wait(60)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        time.sleep(1)
+        let.set()
+        process.wait(60)
+
+    run = load_run(only_run(tmp_path))
+    assert run.status == "unfinished"
+    assert {row.outcome for row in run.calls} == {"reply"}
+    assert not list(only_run(tmp_path).glob(".lock"))
+
+
 def test_task_without_a_config_is_refused(tmp_path, installed):
     """The message says what to give."""
-    done = inspect_eval(tmp_path, installed, "eval", "uncensoring_chinese_models/audit")
+    done = inspect_eval(tmp_path, installed, "eval", TASK)
 
     assert done.returncode != 0
     assert "-T config=FILE" in done.stdout + done.stderr

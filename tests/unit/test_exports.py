@@ -188,7 +188,7 @@ def test_markdown_has_every_run_and_its_facts(runs, tmp_path):
     overview = (folder / "README.md").read_text("utf-8")
     documents = [(folder / name).read_text("utf-8") for name in file_names(runs, ".md")]
 
-    assert all(f"](<{name}>)" in overview for name in file_names(runs, ".md"))
+    assert all(f"]({name})" in overview for name in file_names(runs, ".md"))
     assert "## What it knows" in documents[0]
     assert "## Facts, by patterns" in documents[1]
     assert "not finished; what follows may change" in documents[2]

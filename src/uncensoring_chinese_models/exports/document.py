@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.report import as_markdown, report_markdown
@@ -49,7 +50,7 @@ def _overview(run: Run, name: str) -> list[str]:
     claims = "" if own.claims is None else f"{own.supported_claims} of {own.claims}"
     cost = "unknown" if own.cost_usd is None else f"{own.cost_usd:.4f}"
     return [
-        f"[{as_markdown(own.run)}](<{name}>)",
+        f"[{as_markdown(own.run)}]({quote(name, errors='surrogateescape')})",
         as_markdown(own.status),
         as_markdown(own.target or ""),
         as_markdown(own.topic or ""),
