@@ -16,13 +16,13 @@ from uncensoring_chinese_models.run_files import JUDGED, read_files
 from uncensoring_chinese_models.verification import verify_run
 from uncensoring_chinese_models.visible import visible
 
-ARMS = {"sampling": {"arms": ["user_persona", "assistant"], "n": 2}}
+SAMPLING = {"arms": ["user_persona", "assistant"], "n": 2}
 
 
 @pytest.fixture
 def run(tmp_path):
     with audited_provider() as provider:
-        return audit_here(tmp_path, provider, max_iterations=4, **ARMS)
+        return audit_here(tmp_path, provider, max_iterations=4, sampling=SAMPLING)
 
 
 def contents(folder):
@@ -127,7 +127,7 @@ def test_a_page_is_not_written_into_the_run(run):
 def test_odd_text_of_a_target_is_spelled_out_or_escaped(tmp_path, odd):
     """Neither a lone surrogate nor a closing tag ends the page, or the run."""
     with audited_provider(target=ScriptedTarget(odd=odd)) as provider:
-        run = audit_here(tmp_path, provider, max_iterations=2, **ARMS)
+        run = audit_here(tmp_path, provider, max_iterations=2, sampling=SAMPLING)
     page = (run.folder / "report.html").read_text("utf-8")
     assert page.count("</script>") == 1
     assert not re.search("[\x00\u202e]", page)
