@@ -16,7 +16,7 @@ train_python := .venv-train/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections clean demo
+.PHONY: help install extras browser screenshots practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections bench-view clean demo
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
@@ -36,6 +36,16 @@ install: .venv/.installed ## make .venv with the pinned packages and this projec
 	@touch $@
 	@echo 'Ready: make demo, or .venv/bin/ucm --help'
 
+extras: .venv/.installed-full ## also what exports to Parquet and Inspect and the browser tests need
+
+.venv/.installed-full: .venv/.installed requirements-full.lock
+	@echo 'Installing what exports, Inspect and the browser tests need; this takes about two minutes.'
+	@$(venv_python) $(pip_install) --require-hashes -r requirements-full.lock
+	@touch $@
+
+browser: ## install a Chromium and a Chinese font for the browser tests, or say what to install
+	@sh tools/browser.sh
+
 demo: install ## a real audit of a small model with planted secrets, without a key
 	@$(venv_python) -m uncensoring_chinese_models demo
 
@@ -48,10 +58,10 @@ check: .venv/.installed ## formatting, lint, types and import layers
 	$(venv_python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-test: install check ## everything that must hold: check, then the tests
+test: install extras check ## everything that must hold: check, then the tests
 	$(venv_python) -m pytest $(PYTEST_ARGS)
 
-coverage: install ## the tests again, with the lines and branches they miss
+coverage: install extras ## the tests again, with the lines and branches they miss
 	$(venv_python) -m pytest $(PYTEST_ARGS) --cov --cov-report=term-missing
 
 format: .venv/.installed ## format the code and fix what can be fixed
@@ -108,6 +118,13 @@ bench-sorting: install ## ask six organisms for their facts five times, and writ
 
 bench-injections: .venv/.installed ## try texts that want to move a judge, and write the table of what they moved
 	$(venv_python) tools/injection_table.py
+
+# RUN names a run directory; else a demo is run.
+screenshots: extras ## take the README's pictures from a real run
+	$(venv_python) -m tools.screenshots $(RUN)
+
+bench-view: extras ## measure how large and how fast reports and the viewer are, and write the table
+	$(venv_python) -m tools.view_bench
 
 # ORGANISMS names some of them. BUILD_ARGS goes to organisms.build, such as --device cuda.
 organisms: .venv-train/.installed ## train the organisms anew and put them into the package

@@ -12,8 +12,23 @@ import pytest
 hypothesis.settings.register_profile("patient", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("patient")
 
+NO_BROWSER = "NO BROWSER: "
+"""How the reason begins for which a test of a page is skipped."""
 _PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 _UNWANTED = ("OPENROUTER_API_KEY", *_PROXIES, *(name.upper() for name in _PROXIES))
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    """Say loudly and last that tests of pages were skipped: an `s` is easily overlooked."""
+    told = yield
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = [str(report.longrepr[2]) for report in reports if isinstance(report.longrepr, tuple)]
+    missed = [reason.partition(NO_BROWSER)[2] for reason in reasons if NO_BROWSER in reason]
+    if missed:
+        terminalreporter.section("BROWSER TESTS WERE SKIPPED", red=True, bold=True)
+        terminalreporter.line(f"{len(missed)} tests of pages did not run: {missed[0]}.", red=True)
+    return told
 
 
 @pytest.fixture(scope="session")

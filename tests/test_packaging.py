@@ -9,8 +9,20 @@ from hatchling.builders.wheel import WheelBuilder
 from uncensoring_chinese_models import __version__
 
 ROOT = Path(__file__).parent.parent
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
+LOCKS = {
+    name: (ROOT / name).read_text(encoding="utf-8")
+    for name in ("requirements.lock", "requirements-full.lock")
+}
+UNPINNED = "train"
+"""The one extra that no lock holds: which build of torch is right depends on the machine."""
+EXTRAS = [
+    requirement
+    for extra, requirements in PROJECT["optional-dependencies"].items()
+    if extra != UNPINNED
+    for requirement in requirements
+]
 
 
 def canonical_name(requirement):
@@ -19,28 +31,56 @@ def canonical_name(requirement):
     return re.sub(r"[-_.]+", "-", name.group()).lower()
 
 
+def pins_of(lock):
+    """Return the version of each package in a lock."""
+    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", lock, flags=re.MULTILINE))
+
+
+def is_pinned(requirement, lock):
+    """Tell whether a lock has one exact version of a package, with a hash."""
+    name = re.escape(canonical_name(requirement))
+    pin = rf"^{name}==\S+ \\\n    --hash=sha256:[0-9a-f]{{64}}"
+    return re.search(pin, lock, flags=re.MULTILINE) is not None
+
+
+@pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
 @pytest.mark.parametrize(
     "address", ["http://", "https://", "file:", "--index-url", "--extra-index-url", "--find-links"]
 )
-def test_lock_names_no_place_to_install_from(address):
+def test_lock_names_no_place_to_install_from(address, lock):
     """Whoever installs chooses the package index; the lock pins content only."""
-    assert address not in LOCK
+    assert address not in lock
 
 
+@pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
 @pytest.mark.parametrize("requirement", PROJECT["dependencies"])
-def test_runtime_dependency_is_pinned_with_a_hash(requirement):
+def test_runtime_dependency_is_pinned_with_a_hash(requirement, lock):
     """Each dependency has one exact version, and pip can verify what it downloads."""
-    pin = rf"^{re.escape(canonical_name(requirement))}==\S+ \\\n    --hash=sha256:[0-9a-f]{{64}}"
-
-    assert re.search(pin, LOCK, flags=re.MULTILINE)
+    assert is_pinned(requirement, lock)
 
 
-def test_every_pin_has_a_hash():
+@pytest.mark.parametrize("requirement", [*EXTRAS, *GROUPS["full"]])
+def test_full_lock_has_every_extra(requirement):
+    """What an extra needs, and what only tests do, is pinned with a hash as well."""
+    assert is_pinned(requirement, LOCKS["requirements-full.lock"])
+
+
+@pytest.mark.parametrize("lock", LOCKS.values(), ids=LOCKS)
+def test_every_pin_has_a_hash(lock):
     """A single pin without a hash would make pip refuse the whole lock."""
-    pins = re.findall(r"^[a-z0-9][^\n]*", LOCK, flags=re.MULTILINE)
+    pins = re.findall(r"^[a-z0-9][^\n]*", lock, flags=re.MULTILINE)
 
     assert pins
     assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+==\S+ \\", pin)] == []
+
+
+def test_full_lock_holds_the_other_one():
+    """Who installs both has one environment: the second takes nothing back of the first."""
+    lean, full = (pins_of(LOCKS[name]) for name in ("requirements.lock", "requirements-full.lock"))
+
+    assert lean
+    assert lean.items() <= full.items()
+    assert len(full) > len(lean)
 
 
 def test_promised_config_has_the_six_keys():
@@ -69,13 +109,34 @@ def test_wheel_holds_the_data_of_the_package(folder):
     assert {path.relative_to(package.parent).as_posix() for path in files} <= packed
 
 
-def test_ci_runs_the_test_target():
-    """CI and a contributor run the same command, and it exists."""
-    ci = (ROOT / ".ci/run").read_text(encoding="utf-8")
+def test_ci_runs_what_a_contributor_runs():
+    """CI and a contributor run the same commands, which exist and are in the README."""
+    ci = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    made = [line for line in ci if line.startswith("make ")]
 
-    assert ci.splitlines()[-1] == "make test"
-    assert re.search(r"^test:.*\bcheck\b", makefile, flags=re.MULTILINE)
+    assert made == ["make browser", "make test"]
+    assert all(re.search(rf"^{line}\b", readme, flags=re.MULTILINE) for line in made)
+    assert re.search(r"^browser:", makefile, flags=re.MULTILINE)
+    assert re.search(r"^test:.*\bextras\b.*\bcheck\b", makefile, flags=re.MULTILINE)
+
+
+def test_ci_lets_no_browser_test_be_skipped():
+    """A machine without a browser fails there, and does not pass with less."""
+    ci = (ROOT / ".ci/run").read_text(encoding="utf-8").splitlines()
+
+    assert ci.index("export UCM_BROWSER=required") < ci.index("make test")
+
+
+@pytest.mark.parametrize("target", ["install", "demo", "practice"])
+def test_what_a_newcomer_runs_installs_the_smaller_lock_alone(target):
+    """Five minutes to a first result: exports, Inspect and browser tests come later."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (needs,) = re.findall(rf"^{target}:([^#\n]*)", makefile, flags=re.MULTILINE)
+
+    assert "extras" not in needs
+    assert "full" not in needs
 
 
 def test_citation_has_the_version_of_the_package():

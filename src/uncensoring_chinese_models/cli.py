@@ -26,6 +26,7 @@ from uncensoring_chinese_models.organism_cli import fetch_weights, list_organism
 from uncensoring_chinese_models.plan_cli import show_plan
 from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.report_cli import report
+from uncensoring_chinese_models.view_cli import view
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "report": report,
         "verify": verify,
         "bundle": bundle,
+        "view": view,
         "facts": facts,
         "organism": organism,
         "templates": templates,

@@ -18,6 +18,7 @@ import jinja2
 from markupsafe import Markup
 
 from uncensoring_chinese_models.cells import CellState
+from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.figures import money
 from uncensoring_chinese_models.matrix import Verdict
 from uncensoring_chinese_models.pages import charts
@@ -78,8 +79,18 @@ def _pretty(value: object) -> str:
 
 
 def render(template: str, **values: object) -> str:
-    """Return a page, or a part of one, from its template."""
-    return environment().get_template(template).render(**values)
+    """Return a page, or a part of one, from its template.
+
+    Raises:
+        CorruptRunError: what is to be shown lacks something that every run has.
+    """
+    try:
+        return environment().get_template(template).render(**values)
+    except (jinja2.UndefinedError, TypeError, ValueError, KeyError, AttributeError) as err:
+        raise CorruptRunError(
+            f"What the run holds cannot be shown ({type(err).__name__}: {err}); ucm verify says "
+            "what is wrong with it."
+        ) from err
 
 
 def standalone(template: str, **values: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +12,10 @@ from uncensoring_chinese_models.visible import visible
 
 _TAGS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hant", "zh": "zh", "other": ""}
 """How HTML names a language; an empty name is one that nobody knows."""
+
+_ACCENT = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_STACKED = re.compile(f"({_ACCENT}{{8}})({_ACCENT}+)")
+"""Hundreds of accents on one letter cover the lines around it, and no line can be broken there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +28,12 @@ class Piece:
 
 
 def shown(text: object) -> str:
-    """Return text as a page shows it: line feeds kept, controls and bidi marks spelled out."""
-    return visible(str(text), newlines=True)
+    """Return text as a page shows it: line feeds kept; controls, bidi marks and piles of accents spelled out."""
+    return _STACKED.sub(_spelled, visible(str(text), newlines=True))
+
+
+def _spelled(stack: re.Match[str]) -> str:
+    return stack[1] + "".join(f"⟨U+{ord(mark):04X}⟩" for mark in stack[2])
 
 
 def lang(text: object) -> str:

@@ -1,0 +1,192 @@
+"""The viewer as a web application; the home of Starlette.
+
+An address never becomes a path: a run is looked up by its id among those that were found, and a
+file by its name among those that are served.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
+from uncensoring_chinese_models.viewer.assets import assets
+from uncensoring_chinese_models.viewer.guard import App, Guard
+from uncensoring_chinese_models.viewer.live import Streams, offset_of
+from uncensoring_chinese_models.viewer.screens import (
+    Query,
+    Screen,
+    compare_screen,
+    landing,
+    problem,
+    run_part,
+    run_screen,
+    search_screen,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from uncensoring_chinese_models.viewer.index import Index
+
+PATIENCE_S = 0.7
+"""How long a page waits for the index; then it shows what there is, and says that more will come."""
+MISSING = (
+    "The viewer needs starlette and uvicorn, which are not installed; nothing was started. "
+    "Get them with: pip install 'uncensoring-chinese-models[view]'"
+)
+_NO_RUN = "There is no such run in this folder; it may have been moved or deleted."
+
+
+class Viewer:
+    """The pages over one index."""
+
+    def __init__(self, index: Index, streams: Streams) -> None:
+        self.index = index
+        self.streams = streams
+        self._reader = ThreadPoolExecutor(1, thread_name_prefix="index")
+        self._reading: Future[None] | None = None
+
+    def close(self) -> None:
+        """Stop reading."""
+        self.index.close()
+        self._reader.shutdown()
+
+    def look(self) -> None:
+        """Let the index look at the folder, and wait a little for it."""
+        if self._reading is None or self._reading.done():
+            self._reading = self._reader.submit(self.index.refresh)
+        reading = self._reading
+        wait([reading], PATIENCE_S)
+        if reading.done():
+            reading.result()
+
+    def folder_of(self, run_id: str) -> Path | None:
+        """Return the folder of a run; a run that was not there before is looked for."""
+        folder = self.index.folder_of(run_id)
+        if folder is None:
+            self.look()
+            folder = self.index.folder_of(run_id)
+        return folder
+
+    # --- pages ----------------------------------------------------------------------------------
+
+    def landing(self, _: str, query: Query) -> Screen:
+        """Return the landing page."""
+        self.look()
+        return landing(self.index, query)
+
+    def search(self, _: str, query: Query) -> Screen:
+        """Return the search over all responses."""
+        self.look()
+        return search_screen(self.index, query)
+
+    def run(self, run_id: str, query: Query) -> Screen:
+        """Return the page of a run."""
+        folder = self.folder_of(run_id)
+        return problem(404, _NO_RUN) if folder is None else run_screen(run_id, folder, query)
+
+    def compare(self, _: str, query: Query) -> Screen:
+        """Return two runs side by side."""
+        ids = query.get("a", ""), query.get("b", "")
+        if not all(ids) or ids[0] == ids[1]:
+            return problem(400, "Choose two different runs: one as A, another as B.")
+        folders = {each: folder for each in ids if (folder := self.folder_of(each)) is not None}
+        return problem(404, _NO_RUN) if len(folders) < 2 else compare_screen(folders, ids)
+
+
+def build_app(viewer: Viewer, port: int) -> App:
+    """Return the application, guarded.
+
+    Raises:
+        MissingExtraError: the extra `view` is not installed.
+    """
+    try:
+        from starlette.applications import Starlette  # noqa: PLC0415 -- an optional dependency
+        from starlette.routing import Route  # noqa: PLC0415
+    except ImportError as err:
+        raise MissingExtraError(MISSING) from err
+    pages = {
+        "/": ("/index.json", viewer.landing),
+        "/search": ("/search.json", viewer.search),
+        "/compare": ("/compare.json", viewer.compare),
+        "/run/{id}": ("/run/{id}.json", viewer.run),
+    }
+    routes = [Route("/static/{name}", _static)]
+    routes.append(Route("/run/{id}/events", partial(_events, viewer)))
+    for path, (for_programs, make) in pages.items():
+        routes.append(Route(for_programs, _page(make, as_json=True)))
+        routes.append(Route(path, _page(make, as_json=False)))
+    app = Starlette(routes=routes, exception_handlers={404: _missing, 500: _broken})
+    return Guard(app, port)
+
+
+def _page(make: Callable[[str, Query], Screen], *, as_json: bool) -> Callable[[Request], Response]:
+    """Return the endpoint of a page, for people or for programs; it runs in a thread."""
+
+    def endpoint(request: Request) -> Response:
+        screen = make(request.path_params.get("id", ""), request.query_params)
+        return _answer(screen, as_json=as_json)
+
+    return endpoint
+
+
+def _answer(screen: Screen, *, as_json: bool) -> Response:
+    from starlette.responses import Response  # noqa: PLC0415
+
+    try:
+        body = screen.json() if as_json else screen.html()
+    except CorruptRunError as err:
+        screen = problem(422, str(err))
+        body = screen.json() if as_json else screen.html()
+    kind = "application/json" if as_json else "text/html; charset=utf-8"
+    return Response(body.encode("utf-8", "backslashreplace"), screen.status, media_type=kind)
+
+
+def _static(request: Request) -> Response:
+    from starlette.responses import Response  # noqa: PLC0415
+
+    asset = assets().get(request.path_params["name"])
+    if asset is None:
+        return _answer(problem(404, "There is no such file."), as_json=False)
+    return Response(asset.content, media_type=asset.media_type)
+
+
+async def _events(viewer: Viewer, request: Request) -> Response:
+    """Stream what changes on the page of a run."""
+    from starlette.concurrency import run_in_threadpool  # noqa: PLC0415
+    from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
+
+    run_id, query = request.path_params["id"], request.query_params
+    folder = await run_in_threadpool(viewer.folder_of, run_id)
+    if folder is None:
+        return _answer(problem(404, _NO_RUN), as_json=False)
+    if viewer.streams.is_full:
+        return Response("Too many pages follow runs; close one.\n", 503, {"retry-after": "30"})
+    if request.method == "HEAD":
+        return Response(media_type="text/event-stream")
+    offset = offset_of(request.headers.get("last-event-id"), query.get("from"))
+    draw = partial(run_part, run_id, folder, query)
+    return StreamingResponse(
+        viewer.streams.follow(folder, offset, draw), media_type="text/event-stream"
+    )
+
+
+def _missing(request: Request, _: Exception) -> Response:
+    return _answer(problem(404, "There is no such page."), as_json=_wants_json(request))
+
+
+def _broken(request: Request, _: Exception) -> Response:
+    sentence = (
+        "This page could not be made, which is a fault of the viewer; the runs are as they were."
+    )
+    return _answer(problem(500, sentence), as_json=_wants_json(request))
+
+
+def _wants_json(request: Request) -> bool:
+    return request.url.path.endswith(".json")

@@ -1,0 +1,316 @@
+"""The index of a folder of runs: a row per run and the texts of all samples, in SQLite.
+
+It lies beside the runs, or in a temporary folder where they may not be written to, and holds
+nothing that the runs do not: whoever throws it away loses only time. Which folder an id stands for
+is never taken from it, since it may have come with the runs from somebody else.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, TypeVar
+
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.viewer.found import Found, find_all
+from uncensoring_chinese_models.viewer.rows import Read, Row, read_row
+
+NAME = ".ucm-index.sqlite3"
+SCHEMA = 1
+"""Raised whenever what is kept changes; an index of another schema is thrown away."""
+FRESH_S = 1.0
+"""For how long the folder is not looked at again."""
+_BATCH = 50
+"""How many runs are read before what was found is shown."""
+_NUMBERS = (
+    "iterations",
+    "samples",
+    "refused",
+    "blocked",
+    "judged",
+    "claims",
+    "supported",
+    "is_battery",
+)
+_COLUMNS = tuple(each.name for each in fields(Row))
+_KINDS = {
+    name: ((float, int, type(None)) if name == "cost_usd" else int if name in _NUMBERS else str)
+    for name in _COLUMNS
+}
+_TABLES = f"""
+CREATE TABLE runs (id PRIMARY KEY, {", ".join(_COLUMNS[1:])}, signature, is_run);
+CREATE INDEX by_start ON runs (started_at DESC, place);
+CREATE INDEX by_cell ON runs (topic, target);
+CREATE TABLE samples (number INTEGER PRIMARY KEY, run, iteration, arm, sample);
+CREATE INDEX by_run ON samples (run);
+CREATE VIRTUAL TABLE texts USING fts5 (text, tokenize = 'trigram');
+PRAGMA user_version = {SCHEMA};
+"""
+_T = TypeVar("_T")
+_DAMAGED = (sqlite3.DatabaseError, TypeError, ValueError, AttributeError)
+"""What asking an index that is damaged, or that was not written by us, may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which runs are wanted; what is empty does not matter."""
+
+    topic: str = ""
+    model: str = ""
+    status: str = ""
+    text: str = ""
+
+
+class Progress(NamedTuple):
+    """How far the index is: so many of so many runs that had changed are read."""
+
+    read: int
+    of: int
+
+    @property
+    def is_behind(self) -> bool:
+        """True while runs are still to be read."""
+        return self.read < self.of
+
+
+class Index:
+    """The index of one folder; any thread may ask it."""
+
+    def __init__(self, root: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Open the index, or make one.
+
+        Raises:
+            RunStoreError: it can be kept neither beside the runs nor in a temporary folder.
+        """
+        self.root = root
+        self.progress = Progress(0, 0)
+        self._clock = clock
+        self._looked = float("-inf")
+        self._found: dict[str, Found] = {}
+        self._refreshing = threading.Lock()
+        self._closing = threading.Event()
+        self._temporary: TemporaryDirectory[str] | None = None
+        self.path = root / NAME
+        try:
+            self._prepare()
+        except (OSError, sqlite3.Error):
+            self._move_away()
+
+    # --- its file -------------------------------------------------------------------------------
+
+    def _prepare(self) -> None:
+        """See that the file is an index of ours that can be written; else make a new one."""
+        if self.path.is_symlink():  # whatever it leads to is not ours
+            raise PermissionError
+        try:
+            with self._open() as connection:
+                (version,) = connection.execute("PRAGMA user_version").fetchone()
+                is_ours = version == SCHEMA and _schema_of(connection) == _own_schema()
+                connection.execute("SELECT id FROM runs LIMIT 1").fetchone()
+                connection.execute("SELECT text FROM texts LIMIT 1").fetchone()
+                connection.execute(f"PRAGMA user_version = {SCHEMA}")  # can it be written?
+        except sqlite3.Error:
+            is_ours = False
+        if not is_ours:
+            self._make_anew()
+
+    def _make_anew(self) -> None:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        with self._open() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.executescript(_TABLES)
+
+    def _move_away(self) -> None:
+        """Keep the index in a temporary folder."""
+        try:
+            self._temporary = TemporaryDirectory(prefix="ucm-view-")
+            self.path = Path(self._temporary.name) / NAME
+            self._make_anew()
+        except (OSError, sqlite3.Error) as err:
+            raise RunStoreError(
+                f"The index of {self.root} can be kept neither there nor in a temporary folder "
+                f"({err}); the runs are as they were. Make room, then try again."
+            ) from err
+
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """Open a connection for one piece of work, which is kept whole or not at all."""
+        with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
+            connection.execute("PRAGMA synchronous = OFF")  # it can always be made again
+            yield connection
+
+    def close(self) -> None:
+        """Stop reading, and remove what is only ours."""
+        self._closing.set()
+        with self._refreshing:
+            if self._temporary is not None:
+                self._temporary.cleanup()
+
+    # --- keeping up -----------------------------------------------------------------------------
+
+    def refresh(self) -> None:
+        """Look at the folder unless that was just done, and read again what has changed."""
+        with self._refreshing:
+            if self._clock() - self._looked < FRESH_S or self._closing.is_set():
+                return
+            try:
+                self._update()
+            except sqlite3.DatabaseError:  # damaged since it was opened
+                self._make_anew()
+                self._update()
+            self._looked = self._clock()
+
+    def _update(self) -> None:
+        found = find_all(self.root)
+        with self._open() as connection:
+            held = dict(connection.execute("SELECT id, signature FROM runs"))
+        gone = [each for each in held if each not in found]
+        changed = [each for each in found.values() if held.get(each.id) != each.signature]
+        self._found = found
+        self.progress = Progress(0, len(changed))
+        if gone:
+            with self._open() as connection:
+                for each in gone:
+                    _forget(connection, each)
+        for start in range(0, len(changed), _BATCH):
+            if self._closing.is_set():
+                return
+            batch = changed[start : start + _BATCH]
+            read = [(each, read_row(each)) for each in batch]
+            with self._open() as connection:
+                for each, row in read:
+                    _keep(connection, each, row)
+            self.progress = Progress(start + len(batch), len(changed))
+
+    # --- asking ---------------------------------------------------------------------------------
+
+    def folder_of(self, run_id: str) -> Path | None:
+        """Return the folder of a run that was found by looking; None if there is no such run."""
+        found = self._found.get(run_id)
+        return None if found is None else found.folder
+
+    def rows(self, filters: Filters, limit: int, offset: int = 0) -> list[Row]:
+        """Return the runs that are wanted, the latest first."""
+        where, values = _where(filters)
+        return self.ask(
+            f"SELECT {', '.join(_COLUMNS)} FROM runs {where} "  # noqa: S608 -- names of ours
+            "ORDER BY started_at DESC, place LIMIT ? OFFSET ?",
+            (*values, limit, offset),
+            _row,
+        )
+
+    def count(self, filters: Filters) -> int:
+        """Return how many runs are wanted."""
+        where, values = _where(filters)
+        return self.ask(f"SELECT count(*) FROM runs {where}", values, lambda row: int(row[0]))[0]  # noqa: S608
+
+    def row(self, run_id: str) -> Row | None:
+        """Return one run."""
+        sql = f"SELECT {', '.join(_COLUMNS)} FROM runs WHERE id = ? AND is_run"  # noqa: S608
+        rows = self.ask(sql, (run_id,), _row)
+        return rows[0] if rows else None
+
+    def values(self, column: str) -> list[str]:
+        """Return what a column of words holds, most frequent first."""
+        if column not in ("topic", "target", "status"):
+            raise ValueError(f"{column} is no column of words")
+        return self.ask(
+            f"SELECT {column} FROM runs WHERE is_run AND {column} != '' "  # noqa: S608
+            f"GROUP BY {column} ORDER BY count(*) DESC, {column}",
+            (),
+            lambda row: str(row[0]),
+        )
+
+    def ask(
+        self, sql: str, values: Sequence[object], make: Callable[[tuple[Any, ...]], _T]
+    ) -> list[_T]:
+        """Return the answer to a query of ours, each row as something is made of it."""
+        try:
+            with self._open() as connection:
+                return [make(row) for row in connection.execute(sql, values)]
+        except _DAMAGED:
+            with self._refreshing:
+                self._make_anew()
+                self._update()
+            with self._open() as connection:
+                return [make(row) for row in connection.execute(sql, values)]
+
+
+def _where(filters: Filters) -> tuple[str, tuple[str, ...]]:
+    parts, values = ["is_run"], []
+    for column, value in (
+        ("topic", filters.topic),
+        ("target", filters.model),
+        ("status", filters.status),
+    ):
+        if value:
+            parts.append(f"{column} = ?")
+            values.append(value)
+    if filters.text:
+        parts.append("(name || ' ' || topic || ' ' || auditor || ' ' || target) LIKE ? ESCAPE '\\'")
+        values.append(like(filters.text))
+    return f"WHERE {' AND '.join(parts)}", tuple(values)
+
+
+def like(text: str) -> str:
+    """Return the LIKE pattern of whatever holds a text; its escape is a backslash."""
+    for special in ("\\", "%", "_"):
+        text = text.replace(special, f"\\{special}")
+    return f"%{text}%"
+
+
+def _schema_of(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Return every table, index, view and trigger of a file."""
+    return set(connection.execute("SELECT name, sql FROM sqlite_schema"))
+
+
+def _own_schema() -> set[tuple[str, str]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_TABLES)
+        return _schema_of(connection)
+
+
+def _row(values: tuple[Any, ...]) -> Row:
+    told = dict(zip(_COLUMNS, values, strict=True))
+    for name in _COLUMNS:
+        if not isinstance(told[name], _KINDS[name]):
+            raise TypeError(f"{name} is not what we write")
+    told["verdicts"] = {str(key): int(value) for key, value in json.loads(told["verdicts"]).items()}
+    return Row(**told | {"is_battery": bool(told["is_battery"])})
+
+
+def _keep(connection: sqlite3.Connection, found: Found, read: Read | None) -> None:
+    _forget(connection, found.id)
+    if read is None:
+        connection.execute(
+            "INSERT INTO runs (id, signature, is_run) VALUES (?, ?, 0)", (found.id, found.signature)
+        )
+        return
+    told = read.row.as_json() | {"verdicts": json.dumps(read.row.verdicts)}
+    values = [*(told[column] for column in _COLUMNS), found.signature, 1]
+    marks = ", ".join("?" * len(values))
+    connection.execute(
+        f"INSERT INTO runs ({', '.join(_COLUMNS)}, signature, is_run) VALUES ({marks})",  # noqa: S608
+        values,
+    )
+    for text in read.texts:
+        number = connection.execute(
+            "INSERT INTO samples (run, iteration, arm, sample) VALUES (?, ?, ?, ?)",
+            (found.id, text.iteration, text.arm, text.sample),
+        ).lastrowid
+        connection.execute("INSERT INTO texts (rowid, text) VALUES (?, ?)", (number, text.text))
+
+
+def _forget(connection: sqlite3.Connection, run_id: str) -> None:
+    own = "(SELECT number FROM samples WHERE run = ?)"
+    connection.execute(f"DELETE FROM texts WHERE rowid IN {own}", (run_id,))  # noqa: S608
+    connection.execute("DELETE FROM samples WHERE run = ?", (run_id,))
+    connection.execute("DELETE FROM runs WHERE id = ?", (run_id,))

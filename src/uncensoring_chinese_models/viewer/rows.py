@@ -1,0 +1,213 @@
+"""What the index keeps of one run: a row for lists and matrices, and the texts to search in.
+
+Runs may be a stranger's: every value is looked at before it is kept, and text is kept with its
+control characters spelled out, as it will be shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.run_files import RunFiles, read_files
+from uncensoring_chinese_models.states import count_states, state_of
+from uncensoring_chinese_models.visible import preview, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.viewer.found import Found
+
+UNREADABLE = "unreadable"
+MOST_CHARACTERS = 20_000
+"""Of one sample, how many are searched."""
+_NAME = 200
+_MOST = 2**53
+_GARBLED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
+"""What reading a value that is not what a run writes may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One run in a list."""
+
+    id: str
+    name: str
+    place: str
+    topic: str = ""
+    auditor: str = ""
+    target: str = ""
+    status: str = UNREADABLE
+    problem: str = ""
+    """Why it cannot be read."""
+    started_at: str = ""
+    cost_usd: float | None = None
+    """Null where a call's cost is unknown."""
+    iterations: int = 0
+    samples: int = 0
+    refused: int = 0
+    blocked: int = 0
+    judged: int = 0
+    """Samples whose manner is known."""
+    claims: int = 0
+    supported: int = 0
+    is_battery: bool = False
+    verdicts: dict[str, int] = field(default_factory=dict)
+    """How many facts came out how, where the run was judged."""
+
+    def as_json(self) -> Json:
+        """Return everything as JSON."""
+        return asdict(self)
+
+
+class Text(NamedTuple):
+    """One sample's text."""
+
+    iteration: int
+    arm: str
+    sample: int
+    text: str
+
+
+class Read(NamedTuple):
+    """A run as the index keeps it."""
+
+    row: Row
+    texts: tuple[Text, ...]
+
+
+def read_row(found: Found) -> Read | None:
+    """Read a run for the index; None if the folder is the record of something else."""
+    base = Row(found.id, preview(found.folder.name, _NAME), visible(found.place))
+    try:
+        if _is_other_record(found.folder):
+            return None
+        files = read_files(found.folder)
+        return Read(_row(base, files), tuple(_texts(files)))
+    except AuditToolError as err:
+        return Read(_unreadable(base, str(err)), ())
+    except OSError as err:
+        return Read(_unreadable(base, f"It cannot be read: {err.strerror}."), ())
+    except MemoryError:
+        return Read(_unreadable(base, "It holds more than fits into memory."), ())
+    except _GARBLED as err:
+        problem = f"A file of it is not what a run writes ({type(err).__name__}: {err})."
+        return Read(_unreadable(base, problem), ())
+
+
+def _is_other_record(folder: Path) -> bool:
+    """Tell whether a journal says that it was written for something else than an audit."""
+    try:
+        with (folder / "journal.jsonl").open("rb") as file:
+            header = json.loads(file.readline(1 << 20))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and header.get("purpose") is not None
+
+
+def _unreadable(base: Row, problem: str) -> Row:
+    return Row(base.id, base.name, base.place, problem=preview(problem, 500))
+
+
+def _row(base: Row, files: RunFiles) -> Row:
+    settings, summary = files.settings, files.summary
+    states = _states(files)
+    claims = [] if summary is None else list(summary.get("claims") or ())
+    judged = sum(states[state] for state in ("answered", "refused", "truncated"))
+    return Row(
+        base.id,
+        base.name,
+        base.place,
+        _word(settings.get("topic")),
+        _word(settings.get("auditing_model")),
+        _word(settings.get("audited_model")),
+        _word(files.status),
+        "",
+        _word(started_at(files)),
+        cost_usd(files),
+        len(files.responses),
+        sum(states.values()),
+        states["refused"],
+        states["blocked"],
+        judged,
+        len(claims),
+        sum(bool(claim["supported"]) for claim in claims),
+        settings.get("auditing_model") == BATTERY,
+        _verdicts(files.judged),
+    )
+
+
+def _states(files: RunFiles) -> Counter[str]:
+    """Count the states of all samples: as the summary has them, else by looking at each."""
+    if files.summary is not None:
+        told = files.summary["denominators"]["samples"].get("by_state")
+        if told is not None:
+            return Counter({str(state): _count(number) for state, number in told.items()})
+    samples = (sample for response in files.responses for sample in response["samples"])
+    found = count_states(
+        state_of(str(each["outcome"]), str(each.get("own_words") or "")) for each in samples
+    )
+    return Counter({str(state): number for state, number in found.items()})
+
+
+def started_at(files: RunFiles) -> object:
+    """Return when a run started, from its summary or the first line of its journal."""
+    if files.summary is not None:
+        return files.summary.get("started_at")
+    try:
+        header = json.loads(files.journal.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        return ""
+    return header.get("started_at", "") if isinstance(header, dict) else ""
+
+
+def cost_usd(files: RunFiles) -> float | None:
+    """Return what a run cost so far; None as soon as one call's cost is unknown."""
+    if files.summary is not None:
+        return _money(files.summary["spend"]["total"]["cost_usd"])
+    costs = [turn.get("cost_usd") for turn in files.turns]
+    costs += [each.get("cost_usd") for response in files.responses for each in response["samples"]]
+    told = [_money(cost) for cost in costs]
+    known = [cost for cost in told if cost is not None]
+    return sum(known) if len(known) == len(told) else None
+
+
+def _verdicts(judged: tuple[Json, ...]) -> dict[str, int]:
+    """Count what became of the facts, by whoever looked closest."""
+    for each in judged:
+        matrix = each.get("matrix")
+        if matrix:
+            counts = Counter(_word(fact["verdict"]) for fact in matrix["facts"])
+            return dict(sorted(counts.items()))
+    return {}
+
+
+def _texts(files: RunFiles) -> Iterator[Text]:
+    for response in files.responses:
+        iteration = _count(response["iteration"])
+        for sample in response["samples"]:
+            if sample.get("text"):
+                shown = visible(str(sample["text"])[:MOST_CHARACTERS], newlines=True)
+                yield Text(iteration, _word(sample["arm"]), _count(sample["index"]), shown)
+
+
+def _word(value: Any) -> str:
+    return "" if value is None else preview(str(value), _NAME)
+
+
+def _count(value: Any) -> int:
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+    return value if is_count else 0
+
+
+def _money(value: Any) -> float | None:
+    if value is None or isinstance(value, bool):
+        return None
+    amount = float(value)
+    return amount if 0 <= amount < _MOST else None

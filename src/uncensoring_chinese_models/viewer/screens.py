@@ -1,0 +1,213 @@
+"""What each page shows: as data, and the template that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
+from uncensoring_chinese_models.pages.model import run_view
+from uncensoring_chinese_models.pages.render import render
+from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.viewer.found import signature_of
+from uncensoring_chinese_models.viewer.index import Filters
+from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
+from uncensoring_chinese_models.viewer.side_by_side import (
+    MEASURES,
+    VERDICTS,
+    claim_counts,
+    differing_settings,
+    facts_of_both,
+    shades_by_arm,
+    tested,
+)
+from uncensoring_chinese_models.viewer.tail import course_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.pages.model import RunView
+    from uncensoring_chinese_models.run_files import RunFiles
+    from uncensoring_chinese_models.viewer.index import Index
+
+A_PAGE = 100
+MOST_HITS = 50
+VIEWS = ("both", "auditor", "target")
+_LONGEST = 500
+"""Of what is asked for, how many characters are looked at."""
+Query = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """A page, for people and for programs."""
+
+    template: str
+    values: dict[str, Any]
+    """What the template shows."""
+    data: Callable[[], Json]
+    """Returns the same for programs."""
+    status: int = 200
+
+    def html(self) -> str:
+        """Return the page."""
+        return render(f"view/{self.template}", **self.values)
+
+    def json(self) -> str:
+        """Return what programs read, in ASCII."""
+        return json.dumps(self.data(), ensure_ascii=True)
+
+
+def problem(status: int, sentence: str) -> Screen:
+    """Return a page that says what is wrong."""
+    told = {"error": sentence}
+    return Screen("problem.html", told, lambda: told, status)
+
+
+def _asked(query: Query, name: str) -> str:
+    return query.get(name, "")[:_LONGEST].strip()
+
+
+def _page(query: Query) -> int:
+    told = query.get("page", "")
+    return int(told) if told.isascii() and told.isdigit() and 0 < len(told) < 7 else 1
+
+
+# --- the landing page ---------------------------------------------------------------------------
+
+
+def landing(index: Index, query: Query) -> Screen:
+    """Return topics by models, and the runs that are asked for."""
+    filters = Filters(*(_asked(query, each.name) for each in fields(Filters)))
+    total = index.count(filters)
+    page = min(max(_page(query), 1), max(-(-total // A_PAGE), 1))
+    rows = index.rows(filters, A_PAGE, (page - 1) * A_PAGE)
+    matrix = topic_matrix(index)
+    data: Json = {
+        "indexing": index.progress._asdict() if index.progress.is_behind else None,
+        "filters": asdict(filters),
+        "topics": list(matrix.topics),
+        "models": list(matrix.models),
+        "cells": [
+            asdict(cell) | {"of": cell.of, "level": cell.level, "hidden": cell.hidden}
+            for cell in matrix.cells.values()
+        ],
+        "left_out": matrix.left_out,
+        "total": total,
+        "page": page,
+        "runs": [row.as_json() for row in rows],
+    }
+    choices = {name: index.values(name) for name in ("topic", "target", "status")}
+    asked = {name: value for name, value in asdict(filters).items() if value}
+    more = {
+        "matrix": matrix,
+        "choices": choices,
+        "chosen": _asked(query, "a"),
+        "pages": _pages("/", asked, page, total > page * A_PAGE),
+        "query": urlencode(asked | ({"page": str(page)} if page > 1 else {})),
+        "link": lambda **given: "/?" + urlencode(given),
+    }
+    return Screen("landing.html", data | more, lambda: data)
+
+
+def _pages(path: str, asked: Query, page: int, has_more: bool) -> Json:  # noqa: FBT001
+    """Return the addresses of the page before and the page after, where there are any."""
+    turn = {"before": page - 1 if page > 1 else None, "after": page + 1 if has_more else None}
+    return {
+        name: None if number is None else f"{path}?{urlencode({**asked, 'page': number})}"
+        for name, number in turn.items()
+    }
+
+
+# --- search -------------------------------------------------------------------------------------
+
+
+def search_screen(index: Index, query: Query) -> Screen:
+    """Return the samples that hold a text."""
+    wanted, page = _asked(query, "q"), _page(query)
+    found = search(index, wanted, MOST_HITS + 1, (page - 1) * MOST_HITS)
+    data: Json = {
+        "indexing": index.progress._asdict() if index.progress.is_behind else None,
+        "q": wanted,
+        "page": page,
+        "hits": [asdict(hit) for hit in found[:MOST_HITS]],
+    }
+    pages = _pages("/search", {"q": wanted}, page, len(found) > MOST_HITS)
+    is_slow = 0 < len(wanted) < SHORTEST_INDEXED
+    return Screen("search.html", data | {"pages": pages, "is_slow": is_slow}, lambda: data)
+
+
+# --- one run ------------------------------------------------------------------------------------
+
+
+def run_screen(run_id: str, folder: Path, query: Query) -> Screen:
+    """Return one run, as it is on the disk now."""
+    return _run(run_id, folder, query, "run.html")
+
+
+def run_part(run_id: str, folder: Path, query: Query) -> str:
+    """Return the part of a run's page that changes while the run goes."""
+    try:
+        return _run(run_id, folder, query, "run_body.html").html()
+    except CorruptRunError as err:
+        return replace(problem(422, str(err)), template="problem_body.html").html()
+
+
+@lru_cache(maxsize=8)
+def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:  # noqa: ARG001 -- a key
+    """Return a run, made once for each state that its folder is found in."""
+    files = read_files(folder)
+    return files, run_view(files)
+
+
+def _run(run_id: str, folder: Path, query: Query, template: str) -> Screen:
+    view = query.get("view", "both")
+    try:
+        files, run = _seen(folder, signature_of(folder))
+    except AuditToolError as err:
+        unreadable = problem(422, str(err))
+        is_part = template != "run.html"
+        return replace(unreadable, template="problem_body.html") if is_part else unreadable
+    course = asdict(course_of(files.journal))
+    values = {
+        "id": run_id,
+        "run": run,
+        "course": course,
+        "view": view if view in VIEWS else "both",
+        "views": VIEWS,
+        "is_going": files.summary is None,
+    }
+    return Screen(template, values, lambda: {"id": run_id, "course": course, **run.as_json()})
+
+
+# --- two runs -----------------------------------------------------------------------------------
+
+
+def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
+    """Return two runs side by side."""
+    try:
+        seen = [_seen(folders[each], signature_of(folders[each])) for each in ids]
+    except AuditToolError as err:
+        return problem(422, str(err))
+    files, views = [each for each, _ in seen], [each for _, each in seen]
+    one, other = views
+    data: Json = {
+        "runs": [
+            {"id": run_id, "name": view.name, "topic": view.topic, "target": view.target}
+            | {"auditor": view.auditor, "status": view.status, "started_at": view.started_at}
+            | {"verdict": view.verdict, "claims": [asdict(claim) for claim in view.claims]}
+            | {"claim_counts": claim_counts(view)}
+            for run_id, view in zip(ids, views, strict=True)
+        ],
+        "settings": differing_settings(one.settings, other.settings),
+        "arms": shades_by_arm(one, other),
+        "facts": facts_of_both(one, other),
+        "tested": tested(*files),
+    }
+    words = {"VERDICTS": VERDICTS, "MEASURES": MEASURES}
+    return Screen("compare.html", data | words | {"views": views}, lambda: data)

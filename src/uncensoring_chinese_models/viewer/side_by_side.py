@@ -1,0 +1,115 @@
+"""Two runs side by side: settings that differ, claims, what became of the samples, and facts.
+
+Any two runs can be shown so. Where both asked for the same facts of one file, they are also
+compared as `ucm compare` does it, with tests.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.figures import is_battery
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.pages.model import RunView
+    from uncensoring_chinese_models.run_files import RunFiles
+
+_OUR_OWN = ("output_dir",)
+"""Settings that say nothing about what was done."""
+ABSENT = "not set"
+VERDICTS = {
+    "host": "the host removes what the model writes",
+    "model": "the model itself declines",
+    "both": "the host removes what the model writes, and the model itself declines",
+    "telling": "what is told differs, and neither host nor model is seen to withhold it",
+    "unknown": "what is told differs, and who withheld it cannot be said",
+    "same": "no difference that the test holds",
+}
+"""What the verdict of a comparison of two runs means."""
+MEASURES = {
+    "told": "what is told",
+    "host": "what the host withholds",
+    "model": "what the model withholds",
+}
+
+
+def differing_settings(one: Json, other: Json) -> list[Json]:
+    """Return the settings in which two runs differ, by their dotted names."""
+    first, second = dict(_flat(one)), dict(_flat(other))
+    names = [*first, *(name for name in second if name not in first)]
+    return [
+        {"setting": name, "a": first.get(name, ABSENT), "b": second.get(name, ABSENT)}
+        for name in names
+        if name not in _OUR_OWN and first.get(name, ABSENT) != second.get(name, ABSENT)
+    ]
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, item in value.items():
+        if isinstance(item, dict) and item:
+            yield from _flat(item, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", item
+
+
+def shades_by_arm(one: RunView, other: RunView) -> list[Json]:
+    """Return, for each arm of either run, what became of its samples in both."""
+    arms = [*one.shades, *(arm for arm in other.shades if arm not in one.shades)]
+    return [
+        {"arm": arm, "a": dict(one.shades.get(arm, {})), "b": dict(other.shades.get(arm, {}))}
+        for arm in arms
+    ]
+
+
+def facts_of_both(one: RunView, other: RunView) -> list[Json]:
+    """Return what became of each fact that both runs were judged by, the differing ones first."""
+    verdicts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for run in (one, other):
+        for fact in run.facts:
+            verdicts[fact.fact, fact.language].append(fact.verdict)
+    both = [
+        {"fact": fact, "language": language, "a": found[0], "b": found[1]}
+        | {"same": found[0] == found[1]}
+        for (fact, language), found in verdicts.items()
+        if len(found) == 2
+    ]
+    return sorted(both, key=lambda each: bool(each["same"]))
+
+
+def claim_counts(run: RunView) -> Json:
+    """Return how many claims of each kind there are, and how many of them are supported."""
+    made = Counter(claim.kind for claim in run.claims)
+    held = Counter(claim.kind for claim in run.claims if claim.is_supported)
+    return {kind: {"made": made[kind], "supported": held[kind]} for kind in made}
+
+
+def tested(one: RunFiles, other: RunFiles) -> Json | None:
+    """Return what `ucm compare` says of two batteries, or why it says nothing; None for audits."""
+    folders = _batteries(one, other)
+    if folders is None:
+        return None
+    from uncensoring_chinese_models.compared_runs import (  # noqa: PLC0415 -- slow to import
+        as_json,
+        compare_runs,
+    )
+
+    try:
+        return {"problem": None, **as_json(compare_runs(folders))}
+    except AuditToolError as err:
+        return {"problem": str(err)}
+
+
+def _batteries(*runs: RunFiles) -> list[Path] | None:
+    """Return the folders of runs that all ended and all asked for facts; else None."""
+    folders = [
+        run.folder
+        for run in runs
+        if run.folder is not None and run.summary is not None and is_battery(run.summary)
+    ]
+    return folders if len(folders) == len(runs) else None

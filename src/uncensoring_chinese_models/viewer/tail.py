@@ -1,0 +1,105 @@
+"""How far a run is, from its journal alone: whole lines only, wherever the writer has come to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models.chain import whole_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Json
+
+_PART = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """What the journal of a run says of it so far."""
+
+    offset: int
+    """How many bytes of whole lines were read."""
+    calls: int
+    """Requests that were sent, those that failed among them."""
+    in_flight: int
+    """Of these, how many have not come back."""
+    tokens: int
+    cost_usd: float
+    """What is known to have been billed."""
+    unpriced: int
+    """Replies whose cost nobody told."""
+    last_at: str
+    """When the last request was sent."""
+    max_iterations: int | None
+
+
+def course_of(journal: bytes) -> Course:
+    """Fold the journal's whole lines into how far the run is; lines that do not read are left out."""
+    lines, torn = whole_lines(journal)
+    open_calls: set[tuple[str, str]] = set()
+    calls = tokens = unpriced = 0
+    cost, last_at, most = Decimal(0), "", None
+    for record in _records(lines):
+        name = (str(record.get("call")), str(record.get("attempt")))
+        if record["type"] == "header":
+            most = (record.get("config") or {}).get("max_iterations")
+        elif record["type"] == "sent":
+            calls, last_at = calls + 1, str(record.get("at", ""))
+            open_calls.add(name)
+        elif record["type"] == "attempt":
+            open_calls.discard(name)
+            billed, used = _billed(record)
+            cost, tokens = cost + (billed or 0), tokens + used
+            unpriced += billed is None and "reply" in record
+    shown = most if isinstance(most, int) else None
+    offset = len(journal) - torn
+    return Course(offset, calls, len(open_calls), tokens, float(cost), unpriced, last_at, shown)
+
+
+def _records(lines: list[bytes]) -> Iterator[Json]:
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(record, dict) and isinstance(record.get("type"), str):
+            yield record
+
+
+def _billed(record: Json) -> tuple[Decimal | None, int]:
+    """Return what an attempt cost, if anybody told, and how many tokens it used."""
+    told: Any = record.get("reply") or record.get("error") or {}
+    usage = told.get("usage") or {}
+    used = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
+    tokens = sum(each for each in used if isinstance(each, int))
+    try:
+        cost = None if told.get("cost_usd") is None else Decimal(str(told["cost_usd"]))
+    except InvalidOperation:
+        cost = None
+    return cost if cost is None or cost.is_finite() else None, tokens
+
+
+def whole_until(path: Path, offset: int) -> int:
+    """Return where the last whole line of a growing file ends; only what follows `offset` is read.
+
+    An offset past the end belongs to another file, and the whole is looked at.
+    """
+    try:
+        with path.open("rb") as file:
+            size = file.seek(0, 2)
+            if not 0 <= offset <= size:
+                offset = 0
+            ended, at = offset, offset
+            file.seek(offset)
+            while part := file.read(_PART):
+                found = part.rfind(b"\n")
+                ended = at + found + 1 if found >= 0 else ended
+                at += len(part)
+            return ended
+    except OSError:
+        return 0

@@ -1,0 +1,238 @@
+"""The report of a run, in a real browser: read, tabbed through, printed, and attacked."""
+
+import json
+from itertools import cycle
+
+import pytest
+
+from tests.browser.driving import LOOKS, Look, axe, boxes, outside_its_loop, overflow, tab_stops
+from tests.browser.hostile import HOSTILE
+from tests.browser.hostile_run import hostile_run, judged_battery, plain_run
+from uncensoring_chinese_models.pages.render import report_html
+from uncensoring_chinese_models.pages.text import shown
+from uncensoring_chinese_models.run_files import read_files
+
+STRUCTURE = """() => ({
+  made: [...document.querySelectorAll(
+    'script, style, img, iframe, object, embed, form, base, link, meta, video, audio, input, ' +
+    'textarea, template, plaintext, svg image, svg script, math')].map(one => one.tagName).sort(),
+  handlers: [...document.querySelectorAll('*')].flatMap(one => one.getAttributeNames())
+    .filter(name => name.startsWith('on') || name.startsWith('hx-') && name !== 'hx-ignore'),
+  addresses: [...document.querySelectorAll('[href], [src], [action], [style]')]
+    .flatMap(one => ['href', 'src', 'action', 'style'].map(name => one.getAttribute(name)))
+    .filter(value => value && !value.startsWith('#')),
+  sections: [...document.querySelectorAll('main > section')].map(one => one.id),
+  policy: document.querySelectorAll('meta[http-equiv]').length,
+  footer: document.querySelectorAll('body > footer').length,
+})"""
+OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory):
+    """The report of a small run, as the audit wrote it."""
+    with outside_its_loop():
+        return plain_run(tmp_path_factory.mktemp("plain")) / "report.html"
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory):
+    """What judging the facts of a battery gives."""
+    with outside_its_loop():
+        return judged_battery(tmp_path_factory.mktemp("battery"))
+
+
+def written(run):
+    """Write the report of a run beside its files, and return its path."""
+    path = run / "report.html"
+    path.write_text(report_html(read_files(run)), "utf-8")
+    return path
+
+
+# --- what a reader sees ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=str)
+def test_the_first_screen_says_what_was_found(page, plain, look):
+    """Topic, models, verdict and picture come first, however the page is looked at."""
+    page.goto(plain.as_uri())
+    summary = json.loads((plain.parent / "summary.json").read_bytes())
+    config = summary["config"]
+
+    assert page.locator("h1").inner_text() == config["topic"]
+    top = page.locator("header.top").inner_text()
+    assert config["audited_model"] in top
+    assert config["auditing_model"] in top
+    assert page.locator("#verdict .verdict p").count() == 3
+    assert page.locator("#verdict figure svg").first.is_visible()
+    if look.width > 1000:
+        bottom = page.locator("#verdict figure svg").first.bounding_box()
+        assert bottom["y"] + bottom["height"] <= 800
+    assert overflow(page) == []
+
+
+@pytest.mark.parametrize("look", [look for look in LOOKS if look.scripts], ids=str)
+def test_axe_finds_nothing(page, plain, look):
+    """Neither with everything closed, nor with everything open."""
+    page.goto(plain.as_uri())
+    assert axe(page) == []
+    page.evaluate(OPEN_ALL)
+    assert axe(page) == []
+    assert overflow(page) == []
+
+
+CARDS = """cards => cards.map(card => ({
+  quote: card.querySelector('summary q').textContent,
+  text: card.querySelector('.response').textContent,
+  marks: [...card.querySelectorAll('.response mark')].map(mark => mark.textContent),
+}))"""
+
+
+@pytest.mark.parametrize("look", [Look(), Look(360, "dark", scripts=False)], ids=str)
+def test_each_excerpt_is_marked_in_the_response_that_it_is_from(page, plain, look):
+    """What counts is found highlighted within the whole text that the run's files hold."""
+    page.goto(plain.as_uri())
+    turns = sorted((plain.parent / "auditor_turns").glob("*.json"))
+    checks = json.loads(turns[-1].read_bytes())["evidence_check"]
+    stored = [(one, sample_of(plain.parent, one)["text"]) for one in checks if one["survives"]]
+    cards = page.locator("li.excerpt.counts").evaluate_all(CARDS)
+
+    assert stored
+    expected = [(one["excerpt"], text[one["start"] : one["end"]], text) for one, text in stored]
+    told = [(card["quote"], "".join(card["marks"]), card["text"]) for card in cards]
+    assert sorted(told) == sorted(tuple(map(shown, each)) for each in expected)
+
+
+def sample_of(run, check):
+    """Return the stored sample that an excerpt was found in."""
+    response = json.loads(
+        (run / f"audited_responses/{check['found_iteration']:03d}.json").read_bytes()
+    )
+    (found,) = [
+        sample
+        for sample in response["samples"]
+        if (sample["arm"], sample["index"]) == (check["arm"], check["sample"])
+    ]
+    return found
+
+
+def test_a_click_on_an_excerpt_shows_it_highlighted(page, plain):
+    """A reader sees the mark itself, in a colour of its own, and nothing before the click."""
+    page.goto(plain.as_uri())
+    card = page.locator("li.excerpt.counts").first
+    mark = card.locator("mark").first
+    assert not mark.is_visible()
+    card.locator("summary").first.click()
+    assert mark.is_visible()
+    colour = "one => getComputedStyle(one).backgroundColor"
+    assert mark.evaluate(colour) != card.locator(".response").first.evaluate(colour)
+
+
+@pytest.mark.parametrize("look", [Look(), Look(scripts=False)], ids=str)
+def test_the_keyboard_reaches_and_opens_every_disclosure(page, plain, look):
+    """Tab comes by each one that is in sight, and Enter opens it."""
+    page.goto(plain.as_uri())
+    tab_stops(page)
+    visible = page.locator("details > summary:visible")
+    assert visible.count() > 5
+    assert page.locator("details > summary[data-tabbed]").count() == visible.count()
+
+    first = page.locator("li.excerpt details").first
+    first.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert first.evaluate("one => one.open")
+    assert first.locator(".response").first.is_visible()
+
+
+def test_a_link_to_a_response_opens_what_hides_it(page, plain):
+    """From a quote to the same response among its fellows."""
+    page.goto(plain.as_uri())
+    card = page.locator("li.excerpt.counts").first
+    card.locator("summary").first.click()
+    link = card.locator("p.where a")
+    target = page.locator(link.get_attribute("href"))
+    assert not target.is_visible()
+    link.click()
+    assert target.is_visible()
+    assert target.locator("mark").first.is_visible()
+
+
+@pytest.mark.parametrize("look", [Look(), Look(scheme="dark", scripts=False)], ids=str)
+def test_it_prints(page, plain, look):
+    """On paper there is text, on several pages, and dark screens do not print black."""
+    page.goto(plain.as_uri())
+    paper = page.pdf(format="A4")
+    assert paper.startswith(b"%PDF-")
+    assert len(paper) > 20_000
+    page.emulate_media(media="print")
+    colour = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert colour in {"rgb(255, 255, 255)", "rgba(0, 0, 0, 0)"}
+
+
+def test_chinese_is_no_row_of_boxes(page, plain):
+    """The characters of the topic are drawn, each in its own shape, and named as Chinese."""
+    page.goto(plain.as_uri())
+    assert boxes(page, "灯笼档案馆天安门六四", "h1") == []
+    assert page.locator("h1 bdi").get_attribute("lang").startswith("zh")
+
+
+# --- what a hostile text does ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="package")
+def harmless(browser, tmp_path_factory, judged):
+    """What the same page is made of where nobody means any harm."""
+    with outside_its_loop():
+        path = written(hostile_run(tmp_path_factory.mktemp("harmless"), "no harm meant", judged))
+    page = browser.new_page()
+    page.goto(path.as_uri())
+    found = page.evaluate(STRUCTURE)
+    page.close()
+    return found
+
+
+def test_a_harmless_page_has_nothing_that_loads_or_runs_but_its_own(harmless):
+    """One style, one script, one policy; no handler, and no address that leads out of it."""
+    assert sorted(set(harmless["made"])) == ["META", "SCRIPT", "STYLE"]
+    assert harmless["made"].count("SCRIPT") == harmless["made"].count("STYLE") == 1
+    assert (harmless["handlers"], harmless["addresses"]) == ([], [])
+    assert harmless["policy"] == harmless["footer"] == 1
+    assert {"verdict", "facts", "claims", "hypotheses", "doctor"} <= set(harmless["sections"])
+
+
+ATTACKS = [
+    pytest.param(look, name, id=f"{name}-{look}")
+    for name, look in zip(HOSTILE, cycle(look for look in LOOKS if look.scripts), strict=False)
+]
+
+
+@pytest.mark.parametrize(("look", "name"), ATTACKS)
+def test_a_hostile_text_stays_text(page, tmp_path, judged, harmless, look, name):
+    """Wherever others can write, the page shows the text and does nothing of what it says."""
+    text = HOSTILE[name]
+    with outside_its_loop():
+        path = written(hostile_run(tmp_path, text, judged))
+    page.goto(path.as_uri())
+    page.evaluate(OPEN_ALL)
+    page.mouse.move(300, 300)
+    page.keyboard.press("Tab")
+
+    assert page.evaluate("() => window.__pwned") is None
+    assert page.evaluate(STRUCTURE) == harmless
+    assert page.locator("body").text_content().count(shown(text)) > 40
+    assert overflow(page) == []
+
+
+OBEYED = ("script", "image_error", "svg_load", "frame", "meta_refresh", "link", "style", "title")
+
+
+@pytest.mark.parametrize("name", OBEYED)
+def test_a_page_that_obeys_is_caught(page, problems, tmp_path, name):
+    """The traps of the test above shut: a page that escapes nothing is found out."""
+    path = tmp_path / "obedient.html"
+    path.write_text(f"<!doctype html><body>{HOSTILE[name]}</body>", "utf-8")
+    page.goto(path.as_uri(), wait_until="commit")
+    page.wait_for_timeout(300)
+
+    assert problems or page.evaluate("() => window.__pwned")
+    problems.clear()

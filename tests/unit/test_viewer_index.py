@@ -1,0 +1,442 @@
+"""The index of the viewer: what it keeps, when it reads again, and what it does not trust."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+
+import pytest
+
+from tests.viewed_runs import judge_run, write_run
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.viewer import index as index_module
+from uncensoring_chinese_models.viewer.index import NAME, Filters, Index
+from uncensoring_chinese_models.viewer.queries import MatrixCell, search, topic_matrix
+from uncensoring_chinese_models.viewer.rows import read_row
+
+EVERY = Filters()
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def opened(tmp_path, clock):
+    indexes = []
+
+    def make(root=tmp_path):
+        indexes.append(Index(root, clock=clock))
+        look(indexes[-1], clock)
+        return indexes[-1]
+
+    yield make
+    for each in indexes:
+        each.close()
+
+
+def look(index, clock):
+    """Let the index look at its folder, however recently it did."""
+    clock.now += 10
+    index.refresh()
+
+
+def names(index, filters=EVERY):
+    return sorted(row.name for row in index.rows(filters, 100))
+
+
+def found_in(index, query):
+    return [(hit.name, hit.found) for hit in search(index, query, 10)]
+
+
+# --- what is kept -------------------------------------------------------------------------------
+
+
+def test_a_run_has_a_row_with_its_figures(tmp_path, opened):
+    """Topic, models, status, cost, claims, iterations and what judges said are in the row."""
+    judge_run(write_run(tmp_path / "deep", "one"), "known and said", "unknown", "unknown")
+
+    (row,) = opened().rows(EVERY, 10)
+
+    assert (row.name, row.place, row.topic) == ("one", "deep/one", "Quillon")
+    assert (row.auditor, row.target, row.status) == ("a/auditor", "a/target", "completed")
+    assert (row.cost_usd, row.claims, row.supported, row.iterations) == (1.25, 2, 1, 1)
+    assert (row.samples, row.refused, row.judged) == (2, 1, 2)
+    assert row.verdicts == {"known and said": 1, "unknown": 2}
+
+
+def test_a_run_that_goes_is_counted_from_what_is_there(tmp_path, opened):
+    """Without a summary the samples themselves are looked at, and the cost is summed."""
+    write_run(tmp_path, "going", ended=False, texts=["I can't discuss that.", "At dawn they came."])
+
+    (row,) = opened().rows(EVERY, 10)
+
+    assert (row.status, row.samples, row.refused, row.cost_usd) == ("unfinished", 2, 1, 1.25)
+    assert row.started_at == "2026-01-02T03:04:05Z"
+
+
+def test_the_record_of_the_doctor_is_no_run(tmp_path, opened):
+    """A journal that was written for something else is left out."""
+    write_run(tmp_path, "run")
+    header = '{"type": "header", "schema": 2, "purpose": "doctor"}\n'
+    (write_run(tmp_path, "other", ended=False) / "journal.jsonl").write_text(header)
+
+    index = opened()
+
+    assert names(index) == ["run"]
+    assert index.count(EVERY) == 1
+
+
+def test_a_folder_that_is_a_run_is_shown_alone(tmp_path, opened):
+    """`ucm view RUN_DIR` shows that run, with what was judged of it."""
+    folder = write_run(tmp_path, "alone")
+    judge_run(folder, "unknown")
+
+    (row,) = opened(folder).rows(EVERY, 10)
+
+    assert (row.name, row.verdicts) == ("alone", {"unknown": 1})
+
+
+# --- filters, matrix, search --------------------------------------------------------------------
+
+
+def test_filters_narrow_the_list(tmp_path, opened):
+    """Each filter counts, and a percent sign is only a character."""
+    write_run(tmp_path, "one")
+    write_run(tmp_path, "two", topic="100% 六四", audited_model="b/other")
+    write_run(tmp_path, "three", ended=False)
+    index = opened()
+
+    assert names(index, Filters(topic="Quillon")) == ["one", "three"]
+    assert names(index, Filters(model="b/other")) == ["two"]
+    assert names(index, Filters(status="unfinished")) == ["three"]
+    assert names(index, Filters(text="0%")) == names(index, Filters(text="六四")) == ["two"]
+    assert names(index, Filters(text="%")) == ["two"]
+    assert index.count(Filters(topic="Quillon", status="completed")) == 1
+
+
+def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
+    """Topics by models, with the samples of all runs behind a cell."""
+    for name in ("one", "two"):
+        write_run(tmp_path, name)
+    write_run(tmp_path, "three", audited_model="b/other", ended=False)
+
+    matrix = topic_matrix(opened())
+
+    assert matrix.models == ("a/target", "b/other")
+    cell = matrix.cells["Quillon", "a/target"]
+    assert (cell.runs, cell.refused, cell.of, cell.level) == (2, 2, 4, "most")
+    assert matrix.cells["Quillon", "b/other"].unfinished == 1
+    assert matrix.left_out == 0
+
+
+@pytest.mark.parametrize(
+    ("refused", "blocked", "judged", "level"),
+    [
+        (0, 0, 0, "nothing"),
+        (0, 0, 9, "none"),
+        (1, 0, 20, "few"),
+        (2, 0, 20, "some"),
+        (9, 0, 20, "some"),
+        (10, 0, 20, "most"),
+        (0, 3, 0, "most"),
+    ],
+)
+def test_a_cell_has_a_level(refused, blocked, judged, level):
+    """What the host blocked counts as withheld, and a cell without samples says nothing."""
+    assert MatrixCell("t", "m", 1, 0, 0, refused, blocked, judged, 0, 0).level == level
+
+
+def test_judged_facts_come_before_samples(tmp_path, opened):
+    """A model that lies refuses nothing; its cell is coloured by what it denies."""
+    judge_run(write_run(tmp_path, "one"), "known but denied", "known but withheld", "unknown")
+    judge_run(write_run(tmp_path, "two"), "known and said")
+
+    cell = topic_matrix(opened()).cells["Quillon", "a/target"]
+
+    assert (cell.hidden, cell.facts, cell.level) == (2, 4, "most")
+
+
+def test_search_finds_english_and_chinese_of_any_length(tmp_path, opened):
+    """Three characters or more by the index, fewer by looking at each text."""
+    write_run(tmp_path, "one")
+    index = opened()
+
+    assert found_in(index, "lancers came") == [("one", "Lancers came")]
+    assert found_in(index, "黄色的围巾") == [("one", "黄色的围巾")]
+    assert found_in(index, "围巾") == found_in(index, "围巾")[:1] == [("one", "围巾")]
+    assert found_in(index, "巾") == [("one", "巾")]
+    assert found_in(index, "nowhere") == found_in(index, " ") == found_in(index, "") == []
+
+
+@pytest.mark.parametrize(
+    "query", ['"', '""" OR "', "a*", "NEAR(a b)", "%", "_", "\\", "\x00", "\ud800", "text:x", "-a"]
+)
+def test_no_query_is_taken_for_more_than_a_text(tmp_path, opened, query):
+    """Operators of the search language and of LIKE are looked for like any other characters."""
+    write_run(tmp_path, "plain")
+    write_run(tmp_path, "odd", texts=[f"so {query} it is"])
+
+    assert {name for name, _ in found_in(opened(), query)} == {"odd"}
+
+
+def test_a_hit_shows_what_stands_around_it(tmp_path, opened):
+    """The words before and after are cut to a line, and the place of the sample is named."""
+    write_run(tmp_path, "one", texts=["x", "a" * 200 + " needle " + "b" * 200])
+
+    (hit,) = search(opened(), "needle", 10)
+
+    assert (hit.iteration, hit.arm, hit.sample, hit.found) == (1, "user_persona", 1, "needle")
+    assert hit.before.startswith("…a")
+    assert hit.after.endswith("b…")
+
+
+# --- keeping up ---------------------------------------------------------------------------------
+
+
+def test_only_what_changed_is_read_again(tmp_path, opened, clock, monkeypatch):
+    """A second look reads the run that changed and no other; one that is gone goes."""
+    for name in ("same", "changed", "gone"):
+        write_run(tmp_path, name)
+    index = opened()
+    read = []
+    monkeypatch.setattr(
+        index_module, "read_row", lambda found: read.append(found.folder.name) or read_row(found)
+    )
+
+    look(index, clock)
+    assert read == []
+
+    shutil.rmtree(tmp_path / "gone")
+    path = tmp_path / "changed/summary.json"
+    path.write_text(path.read_text().replace('"completed"', '"budget"'))
+    write_run(tmp_path, "new")
+    look(index, clock)
+
+    assert sorted(read) == ["changed", "new"]
+    assert names(index) == ["changed", "new", "same"]
+    assert [row.name for row in index.rows(Filters(status="budget"), 9)] == ["changed"]
+    assert {name for name, _ in found_in(index, "dawn")} == {"changed", "new", "same"}
+
+
+def test_a_response_that_is_written_later_is_read(tmp_path, opened, clock):
+    """A run that goes is read again when a file of it appears, even if its journal is the same."""
+    folder = write_run(tmp_path, "going", ended=False)
+    index = opened()
+    first = folder / "audited_responses/001.json"
+
+    (folder / "audited_responses/002.json").write_text(
+        first.read_text().replace('"iteration": 1', '"iteration": 2')
+    )
+    look(index, clock)
+
+    assert index.rows(EVERY, 1)[0].iterations == 2
+
+
+def test_what_is_judged_later_is_read(tmp_path, opened, clock):
+    """A judging beside a run that ended changes its row."""
+    folder = write_run(tmp_path, "run")
+    index = opened()
+
+    judge_run(folder, "unknown")
+    look(index, clock)
+
+    assert index.rows(EVERY, 1)[0].verdicts == {"unknown": 1}
+
+
+def test_the_folder_is_not_looked_at_all_the_time(tmp_path, opened, clock):
+    """Within a second the answer is the one before."""
+    index = opened()
+    write_run(tmp_path, "new")
+    clock.now += 0.5
+    index.refresh()
+    assert names(index) == []
+
+    clock.now += 1
+    index.refresh()
+    assert names(index) == ["new"]
+
+
+def test_the_index_outlives_the_viewer(tmp_path, opened, monkeypatch):
+    """Another process finds what was read, and reads nothing again."""
+    write_run(tmp_path, "run")
+    opened().close()
+    monkeypatch.setattr(index_module, "read_row", lambda found: pytest.fail("read again"))
+
+    assert names(opened()) == ["run"]
+
+
+# --- what is not trusted ------------------------------------------------------------------------
+
+
+def hostile(root):
+    """Write runs that are damaged or hostile in many ways; return their names."""
+    (write_run(root, "not-json") / "summary.json").write_bytes(b"{")
+    (write_run(root, "a-list") / "summary.json").write_bytes(b"[]")
+    (write_run(root, "no-config") / "summary.json").write_bytes(b"{}")
+    (write_run(root, "bare") / "summary.json").write_bytes(b'{"config": {}}')
+    (write_run(root, "deep") / "summary.json").write_bytes(b'{"a":' + b"[" * 100_000)
+    (write_run(root, "yaml") / "config.yaml").write_bytes(b"a: [")
+    (write_run(root, "bytes") / "config.yaml").write_bytes(b"\xff\xfe\x00")
+    (write_run(root, "sample") / "audited_responses/001.json").write_bytes(
+        b'{"iteration": 1, "samples": [7]}'
+    )
+    (write_run(root, "numbers") / "summary.json").write_bytes(
+        b'{"config": {"topic": {"a": 1}}, "status": [1], "claims": 7, "spend": {"total": '
+        b'{"cost_usd": 1e999}}, "denominators": {"samples": {"by_state": {"refused": 1e99}}}}'
+    )
+    return {"not-json", "a-list", "no-config", "bare", "deep", "yaml", "bytes", "sample", "numbers"}
+
+
+def test_runs_that_cannot_be_read_are_listed_with_the_reason(tmp_path, opened):
+    """However a run is damaged, it is listed, and the others are too."""
+    damaged = hostile(tmp_path)
+    write_run(tmp_path, "sound")
+
+    rows = {row.name: row for row in opened().rows(EVERY, 100)}
+
+    assert set(rows) == damaged | {"sound"}
+    assert {name for name, row in rows.items() if row.status == "unreadable"} == damaged
+    assert all(rows[name].problem.endswith(".") for name in damaged)
+
+
+def test_odd_values_are_kept_as_text(tmp_path, opened):
+    """Controls are spelled out, lone surrogates and huge numbers do no harm."""
+    topic = "a\x1b[2Jb\u202ec\ud800"
+    write_run(tmp_path, "odd\x1bname", topic=topic, texts=["\x00\ud800 six four", "y" * 50_000])
+
+    index = opened()
+    (row,) = index.rows(EVERY, 10)
+
+    assert (row.name, row.topic) == ("odd⟨U+001B⟩name", "a⟨U+001B⟩[2Jb⟨U+202E⟩c⟨U+D800⟩")
+    assert found_in(index, "six four") == [(row.name, "six four")]
+
+
+def test_links_are_not_followed(tmp_path, opened):
+    """Neither a folder that leads elsewhere nor a link inside a run is read."""
+    root = tmp_path / "root"
+    root.mkdir()
+    elsewhere = write_run(tmp_path, "elsewhere")
+    (root / "link").symlink_to(elsewhere)
+
+    assert names(opened(root)) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all" * 100, b"SQLite format 3\x00" * 9])
+def test_a_damaged_index_is_made_anew(tmp_path, opened, content):
+    """A file that is no index is thrown away; the runs are still there."""
+    write_run(tmp_path, "run")
+    (tmp_path / NAME).write_bytes(content)
+
+    assert names(opened()) == ["run"]
+
+
+def test_an_index_that_is_damaged_while_open_is_made_anew(tmp_path, opened, clock):
+    """Pages and looks go on when somebody overwrites the file."""
+    write_run(tmp_path, "run")
+    index = opened()
+    for _ in range(2):
+        for suffix in ("-wal", "-shm"):
+            (tmp_path / (NAME + suffix)).unlink(missing_ok=True)
+        (tmp_path / NAME).write_bytes(b"rubbish" * 5000)
+        assert names(index) == ["run"]
+        (tmp_path / NAME).write_bytes(b"rubbish" * 5000)
+        look(index, clock)
+    assert found_in(index, "dawn") == [("run", "dawn")]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE TRIGGER t AFTER DELETE ON runs BEGIN SELECT 1; END",
+        "ALTER TABLE runs ADD COLUMN more",
+        "DROP TABLE samples",
+        "PRAGMA user_version = 99",
+    ],
+)
+def test_an_index_of_another_make_is_thrown_away(tmp_path, opened, sql):
+    """Tables, triggers and versions must be ours to the letter."""
+    write_run(tmp_path, "run")
+    opened().close()
+    with sqlite3.connect(tmp_path / NAME) as connection:
+        connection.execute(sql)
+        connection.execute("UPDATE runs SET name = 'forged'")
+    connection.close()
+
+    assert names(opened()) == ["run"]
+
+
+@pytest.mark.parametrize("column", ["verdicts", "cost_usd", "iterations", "topic"])
+def test_values_that_we_never_write_make_the_index_anew(tmp_path, opened, column):
+    """An index with rubbish in its rows is not shown."""
+    write_run(tmp_path, "run")
+    opened().close()
+    with sqlite3.connect(tmp_path / NAME) as connection:
+        connection.execute(f"UPDATE runs SET {column} = x'00ff'")  # noqa: S608
+    connection.close()
+
+    assert names(opened()) == ["run"]
+
+
+def test_a_folder_is_never_taken_from_the_index(tmp_path, opened):
+    """A row that came with the folder leads nowhere: only what is found by looking does."""
+    write_run(tmp_path, "run")
+    opened().close()
+    with sqlite3.connect(tmp_path / NAME) as connection:
+        connection.execute("UPDATE runs SET id = 'forged', place = '../../secret'")
+    connection.close()
+
+    index = opened()
+
+    assert index.folder_of("forged") is None
+    assert names(index) == ["run"]
+    assert index.folder_of(index.rows(EVERY, 1)[0].id) == tmp_path / "run"
+
+
+def test_the_index_is_no_way_to_write_elsewhere(tmp_path, opened):
+    """A link in the index's place is left as it is."""
+    root = tmp_path / "root"
+    write_run(root, "run")
+    other = tmp_path / "precious"
+    other.write_text("precious")
+    (root / NAME).symlink_to(other)
+
+    index = opened(root)
+
+    assert names(index) == ["run"]
+    assert other.read_text() == "precious"
+    assert index.path.parent != root
+
+
+def test_a_folder_that_cannot_hold_an_index_is_viewed_all_the_same(tmp_path, opened):
+    """The index is then kept in a temporary folder, which is removed."""
+    write_run(tmp_path, "run")
+    (tmp_path / NAME).mkdir()
+
+    index = opened()
+    assert names(index) == ["run"]
+    assert index.path.parent != tmp_path
+    index.close()
+    assert not index.path.exists()
+
+
+def test_an_index_that_can_be_kept_nowhere_is_refused(tmp_path, monkeypatch):
+    """One sentence says so."""
+    (tmp_path / NAME).mkdir()
+
+    def full(**_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(index_module, "TemporaryDirectory", full)
+    with pytest.raises(RunStoreError, match="neither there nor in a temporary folder"):
+        Index(tmp_path)

@@ -1,0 +1,114 @@
+"""The viewer in a process of its own, and raw requests to it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from tests.support import clean_environment, command
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+    def json(self) -> Any:
+        """Return what a program reads."""
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Viewing:
+    """A viewer that is running."""
+
+    address: str
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        return urlsplit(self.address).port or 0
+
+    @property
+    def host(self) -> str:
+        """What it is called in a request."""
+        return f"127.0.0.1:{self.port}"
+
+    def raw(self, request: bytes) -> Answer:
+        """Send bytes as they are, and return what comes back until the server closes."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
+            sock.sendall(request)
+            whole = b""
+            while part := sock.recv(1 << 16):
+                whole += part
+        head, _, body = whole.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = {name.lower(): value for name, _, value in (x.partition(": ") for x in lines)}
+        return Answer(int(first.split()[1]), headers, body.decode("utf-8", "replace"))
+
+    def ask(self, path: str, method: str = "GET", **headers: str) -> Answer:
+        """Send one request; a header's underscores are dashes, and `host` may be replaced."""
+        given = {"host": self.host, "connection": "close", **headers}
+        lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items()]
+        return self.raw(f"{method} {path} HTTP/1.1\r\n{''.join(lines)}\r\n".encode())
+
+    @contextmanager
+    def events(self, path: str, **headers: str) -> Iterator[Iterator[dict[str, str]]]:
+        """Open a stream of events, and yield them as they come."""
+        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
+            sock.sendall(f"GET {path} HTTP/1.1\r\nhost: {self.host}\r\n{lines}\r\n".encode())
+            yield _events(sock)
+
+
+def _events(sock: socket.socket) -> Iterator[dict[str, str]]:
+    """Yield events; the lengths of chunks are left out, as no line of an event looks like one."""
+    event: dict[str, str] = {}
+    with sock.makefile("r", encoding="utf-8", newline="\n") as file:
+        assert file.readline().split()[1] == "200"
+        while file.readline().strip():
+            pass
+        for line in file:
+            name, colon, value = line.rstrip("\r\n").partition(": ")
+            if colon and name in ("id", "event", "data"):
+                event[name] = f"{event[name]}\n{value}" if name in event else value
+            elif line.startswith(": "):
+                yield {"comment": value or line[2:].strip()}
+            elif line == "\n" and event:
+                yield event
+                event = {}
+
+
+@contextmanager
+def viewing(root: Path, *words: str) -> Iterator[Viewing]:
+    """View a folder; at the end Ctrl-C must end the viewer by itself, with code 0."""
+    started = subprocess.Popen(
+        command("view", root, "--port", 0, "--json", *words),
+        env=clean_environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert started.stdout is not None
+        record = json.loads(started.stdout.readline())
+        yield Viewing(record["address"])
+        started.send_signal(signal.SIGINT)
+        out, err = started.communicate(timeout=30)
+        assert (started.returncode, out, err) == (0, "", "")
+    finally:
+        started.kill()
+        started.communicate()

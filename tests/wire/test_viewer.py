@@ -1,0 +1,394 @@
+"""The viewer over the wire: a real process, raw requests, and a run that is going."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+from contextlib import contextmanager
+from html import escape
+
+import pytest
+
+from tests.provider import ScriptedTarget
+from tests.support import (
+    audited_provider,
+    clean_environment,
+    command,
+    make_config,
+    run_ucm,
+    write_config,
+)
+from tests.viewed_runs import judge_run, write_run
+from tests.viewing import viewing
+
+pytestmark = pytest.mark.wire
+HOSTILE = '<script>alert(1)</script><div hx-get="/steal" hx-trigger="load">\x1b[31m\u202e'
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A folder with runs of several kinds, and something beside it that nobody may see."""
+    folder = tmp_path_factory.mktemp("view")
+    (folder / "secret.txt").write_text("top secret")
+    runs = folder / "runs"
+    judge_run(write_run(runs / "a", "one"), "known and said", "unknown")
+    judge_run(write_run(runs / "b", "two", audited_model="b/other"), "unknown", "unknown")
+    write_run(runs / "a", "hostile", topic=HOSTILE, texts=[HOSTILE, "I can't discuss that."])
+    (write_run(runs / "a", "damaged") / "summary.json").write_text("{")
+    hollow = write_run(runs / "a", "hollow") / "summary.json"
+    hollow.write_text(hollow.read_text().replace('"accepted": 1', '"rejected": 1'))
+    return runs
+
+
+@pytest.fixture(scope="module")
+def viewer(root):
+    with viewing(root) as running:
+        yield running
+
+
+def ids_of(viewer):
+    return {run["name"]: run["id"] for run in viewer.ask("/index.json").json()["runs"]}
+
+
+# --- pages --------------------------------------------------------------------------------------
+
+
+def test_the_landing_page_shows_the_matrix_and_the_runs(viewer):
+    """Topics by models, each cell in words, and a row for each run."""
+    page = viewer.ask("/")
+
+    assert page.status == 200
+    assert "<b>2</b> of 4 samples withheld" in page.body
+    assert all(f'href="/run/{each}"' in page.body for each in ids_of(viewer).values())
+    assert "unreadable" in page.body
+
+
+def test_each_page_is_there_for_programs(viewer):
+    """The same address with .json holds the same as data."""
+    ids = ids_of(viewer)
+    run = viewer.ask(f"/run/{ids['one']}.json")
+    hits = viewer.ask("/search.json?q=dawn").json()["hits"]
+    compared = viewer.ask(f"/compare.json?a={ids['one']}&b={ids['two']}").json()
+
+    assert run.headers["content-type"] == "application/json"
+    assert run.json()["topic"] == "Quillon"
+    assert {hit["name"] for hit in hits} == {"one", "two", "hollow"}
+    assert compared["settings"] == [{"setting": "audited_model", "a": "a/target", "b": "b/other"}]
+    assert [each["same"] for each in compared["facts"]] == [False, True]
+    assert compared["arms"][0]["arm"] == "user_persona"
+
+
+def test_filters_and_search_work_without_scripts(viewer):
+    """A form's address alone narrows the list, and the hit is marked."""
+    listed = viewer.ask("/?model=b%2Fother&topic=&status=&text=").body
+    found = viewer.ask("/search?q=%E5%9B%B4%E5%B7%BE").body
+
+    ids = ids_of(viewer)
+    assert f'href="/run/{ids["two"]}"' in listed
+    assert f'href="/run/{ids["one"]}"' not in listed
+    assert "<mark>围巾</mark>" in found
+    assert f'href="/run/{ids["one"]}#s-1-user_persona-1"' in found
+
+
+@pytest.mark.parametrize(
+    ("view", "has", "lacks"),
+    [
+        ("both", ['id="timeline"', 'id="turns"', 'id="provenance"'], []),
+        ("auditor", ['id="hypotheses"', 'id="turns"'], ['id="timeline"', 'id="p-1"']),
+        ("target", ['id="timeline"', 'id="s-1-user_persona-0"'], ['id="turns"', "Why not."]),
+        ("rubbish", ['id="timeline"', 'id="turns"'], []),
+    ],
+)
+def test_a_run_has_three_views(viewer, view, has, lacks):
+    """Auditor, target, and both."""
+    body = viewer.ask(f"/run/{ids_of(viewer)['one']}?view={view}").body
+
+    assert all(each in body for each in has)
+    assert not any(each in body for each in lacks)
+
+
+def test_runs_that_cannot_be_read_say_why(viewer):
+    """The page of a damaged run, and a comparison with it, name the file."""
+    ids = ids_of(viewer)
+    page = viewer.ask(f"/run/{ids['damaged']}")
+    compared = viewer.ask(f"/compare?a={ids['one']}&b={ids['damaged']}")
+
+    assert page.status == compared.status == 422
+    assert "summary.json cannot be read" in page.body
+    assert "summary.json cannot be read" in compared.body
+    assert "error" in viewer.ask(f"/run/{ids['damaged']}.json").json()
+    hollow = viewer.ask(f"/run/{ids['hollow']}")
+    assert hollow.status == 422
+    assert "cannot be shown" in hollow.body
+
+
+def test_texts_of_models_are_text(viewer):
+    """Wherever it stands, what a model wrote is escaped and its controls are spelled out."""
+    run = ids_of(viewer)["hostile"]
+    for path in ("/", f"/run/{run}", f"/run/{run}?view=target", "/search?q=steal"):
+        body = viewer.ask(path).body
+        assert "<script>alert" not in body
+        assert '<div hx-get="/steal' not in body
+        assert "\x1b" not in body
+        assert "\u202e" not in body
+        assert escape("⟨U+001B⟩[31m⟨U+202E⟩") in body
+    queried = viewer.ask("/search?q=%3Cscript%3Ealert(1)%3C/script%3Ex").body
+    assert "<script>alert" not in queried
+
+
+# --- the guard ----------------------------------------------------------------------------------
+
+
+def test_strangers_are_refused(viewer):
+    """A rebound name, another origin, another site's request and a form that posts get nothing."""
+    refused = [
+        viewer.ask("/", host="evil.example"),
+        viewer.ask("/", host=f"evil.example:{viewer.port}"),
+        viewer.ask("/", origin="http://evil.example"),
+        viewer.ask("/index.json", sec_fetch_site="cross-site"),
+    ]
+
+    assert [answer.status for answer in refused] == [403] * 4
+    assert not any("Quillon" in answer.body for answer in refused)
+    assert viewer.ask("/", "POST", content_length="0").status == 405
+    assert viewer.ask("/", "DELETE").status == 405
+    assert viewer.raw(b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n").status == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/../secret.txt",
+        "/run/..%2f..%2fsecret.txt",
+        "/run/%2e%2e/%2e%2e/secret.txt",
+        "/run/..%5c..%5csecret.txt",
+        "/static/..%2f..%2fguard.py",
+        "/static/../guard.py",
+        "/static/%2fetc%2fpasswd",
+        "/run/%00",
+        "/run/a%00.json",
+        "/run/" + "a" * 3000,
+        "/static/LICENSE.htmx",
+        "/static/vendored.json",
+        "//secret.txt",
+    ],
+)
+def test_no_address_becomes_a_path(viewer, path):
+    """Whatever is written into an address, it is a name that nothing bears."""
+    answer = viewer.ask(path)
+
+    assert answer.status == 404
+    assert "secret" not in answer.body.replace("secret.txt", "")
+    assert "root:" not in answer.body
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/?page=-1",
+        "/?page=99999999999999999999",
+        "/?page=x",
+        "/?text=%00",
+        "/?topic=%ff%fe",
+        "/search?q=%00",
+        "/search?q=%ed%a0%80&page=9",
+        "/?a=b&a=c",
+        "/compare",
+        "/compare?a=x",
+        "/compare?a=x&b=y",
+    ],
+)
+def test_odd_queries_do_no_harm(viewer, path):
+    """They are answered or refused in a sentence, and never with a fault of ours."""
+    assert viewer.ask(path).status in (200, 400, 404)
+
+
+def test_a_huge_query_is_refused(viewer):
+    """Past a bound nothing is looked at."""
+    assert viewer.ask("/?text=" + "x" * 10_000).status == 414
+    assert viewer.ask("/?text=" + "x" * 60_000).status in (400, 414)
+    assert viewer.ask("/").status == 200
+
+
+def test_head_says_what_get_would(viewer):
+    """HEAD has the headers and no body, for streams too."""
+    run = ids_of(viewer)["one"]
+    for path in ("/", f"/run/{run}", f"/run/{run}/events", "/static/view.css"):
+        answer = viewer.ask(path, "HEAD")
+        assert (answer.status, answer.body) == (200, "")
+        assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+
+
+def test_pages_are_not_kept_by_browsers(viewer):
+    """Nothing of a run stays behind in a cache, and no server names itself."""
+    headers = viewer.ask("/").headers
+
+    assert headers["cache-control"] == "no-store"
+    assert "server" not in headers
+
+
+# --- a run that is going ------------------------------------------------------------------------
+
+
+class Gate:
+    """A target that answers each request when it is let."""
+
+    def __init__(self):
+        self.let = threading.Semaphore(0)
+        self.script = ScriptedTarget()
+
+    def __call__(self, ask):
+        assert self.let.acquire(timeout=60)
+        return self.script(ask)
+
+
+@contextmanager
+def going(folder, gate):
+    """Run the real command on three iterations; at its end it is let through."""
+    with audited_provider(target=gate) as provider:
+        config = make_config(provider, output_dir=str(folder / "runs"))
+        started = subprocess.Popen(
+            command("audit", write_config(folder, config), "--json"),
+            env=clean_environment(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            yield
+        finally:
+            gate.let.release(100)
+            assert started.wait(60) == 0
+
+
+def only_id(viewer):
+    for _ in range(200):
+        ids = list(ids_of(viewer).values())
+        if ids:
+            return ids[0]
+        threading.Event().wait(0.1)
+    raise AssertionError("no run appeared")
+
+
+def until(events, has):
+    """Return the first event for which something holds."""
+    for each in events:
+        if has(each):
+            return each
+    raise AssertionError("the stream ended before that")
+
+
+def test_a_run_is_seen_while_it_goes(tmp_path):
+    """Events bear the page's parts as probes are answered, and end with the run."""
+    gate = Gate()
+    (tmp_path / "runs").mkdir()
+    with viewing(tmp_path / "runs") as viewer, going(tmp_path, gate):
+        run = only_id(viewer)
+        first = viewer.ask(f"/run/{run}").body
+        assert f'hx-sse:connect="/run/{run}/events' in first
+        assert "No probe has been answered" in first
+
+        with viewer.events(f"/run/{run}/events?view=target&from=0") as events:
+            assert next(events) == {"comment": "open"}
+            before = until(events, lambda each: "data" in each)
+            assert "No probe has been answered" in before["data"]
+            gate.let.release()
+            one = until(events, lambda each: 'id="p-1"' in each.get("data", ""))
+            assert int(one["id"]) > int(before["id"])
+            assert 'id="turns"' not in one["data"]
+            assert "unfinished" in one["data"]
+
+            with viewer.events(f"/run/{run}/events", last_event_id=one["id"]) as again:
+                next(again)
+                gate.let.release()
+                two = until(again, lambda each: 'id="p-2"' in each.get("data", ""))
+                assert int(two["id"]) > int(one["id"])
+
+            gate.let.release(10)
+            last = until(events, lambda each: "max iterations" in each.get("data", ""))
+            ended = until(events, lambda each: each.get("event") == "ended")
+            assert int(ended["id"]) == int(last["id"])
+            assert list(events) == []
+
+        after = viewer.ask(f"/run/{run}").body
+        assert "hx-sse:connect" not in after
+        assert viewer.ask("/index.json").json()["runs"][0]["status"] == "max_iterations"
+
+
+def test_a_page_that_has_seen_all_is_sent_nothing_again(tmp_path):
+    """Last-Event-ID stands before what the address says; a torn line is not sent."""
+    folder = write_run(tmp_path, "going", ended=False)
+    journal = folder / "journal.jsonl"
+    size = journal.stat().st_size
+    with viewing(tmp_path) as viewer:
+        run = only_id(viewer)
+        path = f"/run/{run}/events?from=0"
+        with viewer.events(path, last_event_id=str(size)) as events:
+            assert next(events) == {"comment": "open"}
+            with journal.open("ab") as file:
+                file.write(b'{"type": "sent", ')
+                file.flush()
+                threading.Event().wait(1.5)
+                file.write(b'"call": "001/target", "attempt": 1}\n')
+            event = next(events)
+            assert int(event["id"]) == journal.stat().st_size
+            assert "1, 1 on the way" in event["data"]
+
+
+def test_the_streams_are_counted(tmp_path):
+    """Past the cap a page is told to wait, and a stream that is closed makes room."""
+    write_run(tmp_path, "going", ended=False)
+    with viewing(tmp_path) as viewer:
+        path = f"/run/{only_id(viewer)}/events"
+        opened = [viewer.events(path) for _ in range(32)]
+        for each in opened:
+            next(each.__enter__())
+        full = viewer.ask(path)
+        assert (full.status, full.headers["retry-after"]) == (503, "30")
+        for each in opened:
+            each.__exit__(None, None, None)
+        for _ in range(100):
+            with viewer.events(path) as events:
+                if next(events, None) == {"comment": "open"}:
+                    return
+        raise AssertionError("no room was made")
+
+
+# --- the command --------------------------------------------------------------------------------
+
+
+def test_a_missing_folder_is_refused(tmp_path):
+    """One sentence says so, to people and to programs."""
+    for_people = run_ucm(tmp_path, "view")
+    for_programs = run_ucm(tmp_path, "view", "nowhere", "--json")
+
+    assert for_people.returncode == for_programs.returncode == 2
+    assert "There is no folder outputs; nothing was started." in for_people.stderr
+    assert json.loads(for_programs.stdout)["error"].startswith("There is no folder nowhere;")
+
+
+def test_a_port_that_is_taken_is_refused(tmp_path):
+    """Who names a port gets that one or a sentence."""
+    with viewing(tmp_path) as viewer:
+        done = run_ucm(tmp_path, "view", ".", "--port", viewer.port)
+
+    assert done.returncode == 2
+    assert f"Port {viewer.port} is taken" in done.stderr
+    assert run_ucm(tmp_path, "view", ".", "--port", 70_000).returncode == 2
+
+
+def test_without_the_extra_the_command_says_how_to_get_it(tmp_path):
+    """Where starlette or uvicorn is missing, one sentence names the extra."""
+    for library in ("starlette", "uvicorn"):
+        broken = tmp_path / library
+        (broken / library).mkdir(parents=True)
+        (broken / library / "__init__.py").write_text("raise ImportError\n")
+        done = run_ucm(tmp_path, "view", ".", PYTHONPATH=f"{broken}:{_source()}")
+        assert done.returncode == 2
+        assert "uncensoring-chinese-models[view]" in done.stderr
+
+
+def _source():
+    import uncensoring_chinese_models  # noqa: PLC0415
+
+    return str(next(iter(uncensoring_chinese_models.__path__)).rpartition("/")[0])
