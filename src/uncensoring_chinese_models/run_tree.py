@@ -91,7 +91,7 @@ def read_run(path: Path) -> RunTree:
         RunStoreError: it is neither, or the record of something else.
     """
     tree = read_tree(path)
-    purpose = _purpose(tree.files.get("journal.jsonl", b""))
+    purpose = purpose_of(tree.files.get("journal.jsonl", b""))
     if purpose is not None:
         raise RunStoreError(
             f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
@@ -100,8 +100,8 @@ def read_run(path: Path) -> RunTree:
     return tree
 
 
-def _purpose(journal: bytes) -> object:
-    """Return what a journal was written for, if that is no audit."""
+def purpose_of(journal: bytes) -> object:
+    """Return what a journal was written for, if that is no audit; its first line tells."""
     lines, _ = whole_lines(journal)
     try:
         return read_line(lines[0], None).get("purpose") if lines else None

@@ -18,8 +18,11 @@ _T_975 = (
 used, which is a little too wide."""
 
 
-def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(successes: float, n: int, z: float = 1.96) -> tuple[float, float]:
     """Return Wilson's score interval of a share; without any trial it is everything, 0 to 1.
+
+    Successes may be fractions, where each trial is a share itself: the interval is then too wide
+    rather than too narrow, since shares spread less than yes and no of the same mean.
 
     Raises:
         ValueError: there are fewer than no successes, or more than trials.

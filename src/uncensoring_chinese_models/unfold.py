@@ -165,7 +165,13 @@ def _finish(parts: Parts, record: RunRecord) -> Json:
         },
     }
     store.write_report(report_markdown(summary))
-    own = parse_files(record.run, store.contents())
-    store.write_page(report_html(replace(own, summary={**summary, "sha256": store.hashes()})))
+    store.write_page(_page(store, record.run, summary))
     store.write_summary(summary)
     return store.read_summary()
+
+
+def _page(store: RunStore, run: str, summary: Json) -> str:
+    """Return the report as a page; the settings are those of the summary."""
+    contents = {name: each for name, each in store.contents().items() if name != "config.yaml"}
+    whole = {**summary, "sha256": store.hashes()}
+    return report_html(replace(parse_files(run, contents), summary=whole))

@@ -12,7 +12,8 @@ import os
 import pytest
 from tools.chromium import lacking, launch
 
-from tests.browser.driving import Look, watch
+from tests.browser.driving import Look, outside_its_loop, watch
+from tests.browser.hostile_run import judged_battery, plain_run
 from tests.conftest import NO_BROWSER
 
 
@@ -54,3 +55,17 @@ def page(browser, look, problems):
     yield opened
     context.close()
     assert problems == []
+
+
+@pytest.fixture(scope="session")
+def plain(tmp_path_factory):
+    """The report of a small run, as the audit wrote it."""
+    with outside_its_loop():
+        return plain_run(tmp_path_factory.mktemp("plain")) / "report.html"
+
+
+@pytest.fixture(scope="session")
+def judged(tmp_path_factory):
+    """What judging the facts of a battery gives."""
+    with outside_its_loop():
+        return judged_battery(tmp_path_factory.mktemp("battery"))

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Page, Request
 
+Scheme = Literal["light", "dark"]
+
 
 @dataclass(frozen=True)
 class Look:
     """How a page is looked at."""
 
     width: int = 1280
-    scheme: Literal["light", "dark"] = "light"
+    scheme: Scheme = "light"
     scripts: bool = True
 
     def __str__(self) -> str:
@@ -37,7 +39,11 @@ class Look:
         }
 
 
-LOOKS = [Look(*each) for each in product((360, 1280), ("light", "dark"), (True, False))]
+_SCHEMES: tuple[Scheme, ...] = ("light", "dark")
+LOOKS = [
+    Look(width, scheme, scripts=scripts)
+    for width, scheme, scripts in product((360, 1280), _SCHEMES, (True, False))
+]
 """On a phone and on a desk, by day and by night, with and without scripts."""
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.browser.driving import LOOKS, Look, axe, boxes, outside_its_loop, overflow, tab_stops
 from tests.browser.hostile import HOSTILE
-from tests.browser.hostile_run import hostile_run, judged_battery, plain_run
+from tests.browser.hostile_run import hostile_run
 from uncensoring_chinese_models.pages.render import report_html
 from uncensoring_chinese_models.pages.text import shown
 from uncensoring_chinese_models.run_files import read_files
@@ -26,20 +26,6 @@ STRUCTURE = """() => ({
   footer: document.querySelectorAll('body > footer').length,
 })"""
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
-
-
-@pytest.fixture(scope="session")
-def plain(tmp_path_factory):
-    """The report of a small run, as the audit wrote it."""
-    with outside_its_loop():
-        return plain_run(tmp_path_factory.mktemp("plain")) / "report.html"
-
-
-@pytest.fixture(scope="session")
-def judged(tmp_path_factory):
-    """What judging the facts of a battery gives."""
-    with outside_its_loop():
-        return judged_battery(tmp_path_factory.mktemp("battery"))
 
 
 def written(run):
@@ -64,10 +50,11 @@ def test_the_first_screen_says_what_was_found(page, plain, look):
     assert config["audited_model"] in top
     assert config["auditing_model"] in top
     assert page.locator("#verdict .verdict p").count() == 3
-    assert page.locator("#verdict figure svg").first.is_visible()
+    picture = page.locator("#verdict figure")
+    assert picture.locator("svg").first.is_visible()
     if look.width > 1000:
-        bottom = page.locator("#verdict figure svg").first.bounding_box()
-        assert bottom["y"] + bottom["height"] <= 800
+        box = picture.bounding_box()
+        assert box["y"] + box["height"] <= 800
     assert overflow(page) == []
 
 

@@ -239,7 +239,7 @@ def test_link_is_not_packed(run):
 @pytest.mark.parametrize("finished", [True, False])
 def test_hidden_file_is_left_out(run, tmp_path, capsys, finished):
     """Keys and traces of an editor that lie in the folder are not published with the run."""
-    for name in () if finished else ("summary.json", "report.md"):
+    for name in () if finished else ("summary.json", "report.html", "report.md"):
         (run / name).unlink()
     (run / ".env").write_text("MY_KEY=tgp_v1_0123456789abcdef0123456789")
     (run / ".DS_Store").write_bytes(b"\0jdoe")
@@ -257,7 +257,7 @@ def test_hidden_file_is_left_out(run, tmp_path, capsys, finished):
 @pytest.mark.parametrize("name", ["auditor_turns/.env", "notes.txt", "a/.b/c", "001.json"])
 def test_file_that_is_not_the_runs_is_refused(run, name, finished):
     """What the run did not write is named instead of packed."""
-    for gone in () if finished else ("summary.json", "report.md"):
+    for gone in () if finished else ("summary.json", "report.html", "report.md"):
         (run / gone).unlink()
     (run / name).parent.mkdir(parents=True, exist_ok=True)
     (run / name).write_text("x")
@@ -279,7 +279,7 @@ def test_folder_of_the_doctor_is_not_packed(run):
 
 def test_interrupted_run_can_be_packed(run, tmp_path, capsys):
     """Runs that broke off belong into an appendix, too, but nobody packs one unawares."""
-    for name in ("summary.json", "report.md"):
+    for name in ("summary.json", "report.html", "report.md"):
         (run / name).unlink()
 
     assert bundle(str(run)) == 0
@@ -313,7 +313,7 @@ def test_key_is_never_packed(run, monkeypatch):
     (run / "config.yaml").write_text(
         (run / "config.yaml").read_text().replace("preset:", "api_key_env: MY_KEY\n  preset:")
     )
-    for name in ("summary.json", "report.md"):
+    for name in ("summary.json", "report.html", "report.md"):
         (run / name).unlink()
     monkeypatch.setenv("MY_KEY", key)
 

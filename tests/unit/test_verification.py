@@ -73,8 +73,8 @@ def test_untouched_run_says_what_was_checked(run, capsys):
         ["replay", "holds"],
         ["excerpts", "holds"],
     ]
-    assert "11 files, 10 sha256 sums" in lines[1]
-    assert "16 calls answered from the journal, 9 files derived again" in lines[3]
+    assert "12 files, 11 sha256 sums" in lines[1]
+    assert "16 calls answered from the journal, 10 files derived again" in lines[3]
     assert "not that the journal is true" in lines[-1]
     assert "16 generation ids" in lines[-1]
     digest = line_hash((run / "summary.json").read_bytes())
@@ -118,7 +118,7 @@ def test_run_that_was_killed_at_once_holds(tmp_path, journal):
 
 def test_torn_last_line_is_an_interruption(run):
     """Half a line at the end is what a killed process leaves; it is said, and nothing is wrong."""
-    for name in ("summary.json", "report.md"):
+    for name in ("summary.json", "report.html", "report.md"):
         (run / name).unlink()
     (run / ".lock").write_text("1 somewhere")
     path = run / "journal.jsonl"
@@ -132,7 +132,7 @@ def test_torn_last_line_is_an_interruption(run):
     assert ".lock" in result.notes[2]
 
 
-@pytest.mark.parametrize("names", [["summary.json"], ["report.md", "summary.json"]])
+@pytest.mark.parametrize("names", [["summary.json"], ["report.md", "report.html", "summary.json"]])
 def test_ended_run_without_its_summary_is_said_to_have_ended(tmp_path, names, capsys):
     """The journal knows of the end; what is not there is named, and resuming writes it again."""
     with audited_provider() as provider:
@@ -160,7 +160,7 @@ def test_ended_run_without_its_summary_is_said_to_have_ended(tmp_path, names, ca
 
 def test_newest_file_that_is_missing_is_named(run):
     """A killed process may not have written it; whether that is so, nobody can tell."""
-    for name in ("summary.json", "report.md", "auditor_turns/003.json"):
+    for name in ("summary.json", "report.html", "report.md", "auditor_turns/003.json"):
         (run / name).unlink(missing_ok=True)
     path = run / "journal.jsonl"
     records = [json.loads(line) for line in path.read_bytes().splitlines()]
@@ -489,8 +489,9 @@ def test_other_version_compares_values_and_says_so(run):
 
     assert [str(one) for one in result.failures] == []
     assert f"Made by version 0.0.1, checked by {__version__}" in result.notes[0]
-    assert "as values, 1 keys and files not compared" in result.checks[2].said
-    assert result.notes[1:] == ("Not compared: summary.json: of_that_version.",)
+    assert "as values, 2 keys and files not compared" in result.checks[2].said
+    assert result.notes[1] == "Not compared: report.html, summary.json: of_that_version."
+    assert result.notes[2].startswith("report.html is not what this version derives")
 
 
 def test_other_version_does_not_excuse_another_value(run):
@@ -540,7 +541,7 @@ def test_other_version_names_a_report_that_it_would_not_write(run, capsys):
     assert verify(str(run)) == 0
 
     out = capsys.readouterr().out
-    assert "Not compared: report.md, summary.json: of_that_version." in out
+    assert "Not compared: report.html, report.md, summary.json: of_that_version." in out
     assert "note: report.md is not what this version derives from the journal" in out
     assert "What could be compared holds." in out
     assert "All of it holds" not in out

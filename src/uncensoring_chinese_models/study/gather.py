@@ -1,0 +1,115 @@
+"""Find the runs below a folder, and say which of them a study must leave out, and why."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.run_files import JUDGED, read_files
+from uncensoring_chinese_models.study.records import Record, make_record
+
+STUDY = ".study"
+"""How the folder beside a folder of runs is called that holds their study."""
+REPORT = "report.html"
+DEEPEST = 6
+_RUN_FILES = ("journal.jsonl", "summary.json")
+"""A folder that holds one of these is a run, or says why it is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something of the folder that a part of the study, or all of it, does without."""
+
+    place: str
+    of: str
+    """What it is left out of."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All runs of a folder."""
+
+    records: tuple[Record, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def find_runs(folder: Path, depth: int = 0) -> Iterator[Path]:
+    """Yield the folders of runs below a folder, in the order of their names; no link is followed."""
+    if any((folder / name).is_file() for name in _RUN_FILES):
+        yield folder
+        return
+    if depth == DEEPEST:
+        return
+    with os.scandir(folder) as entries:
+        below = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+    for name in below:
+        if not name.startswith(".") and not name.endswith((JUDGED, STUDY)):
+            yield from find_runs(folder / name, depth + 1)
+
+
+def gather(folder: Path, seen_from: Path) -> Gathered:
+    """Read every run below a folder.
+
+    Args:
+        folder: where the runs are.
+        seen_from: the folder of the study's page, for its links to theirs.
+    """
+    records: list[Record] = []
+    left_out: list[LeftOut] = []
+    known: dict[str, str] = {}
+    for path in find_runs(folder):
+        place = path.relative_to(folder).as_posix()
+        found = _read(path, place, seen_from, known)
+        if isinstance(found, LeftOut):
+            left_out.append(found)
+            continue
+        records.append(found)
+        left_out += _missing(found)
+    return Gathered(tuple(records), tuple(left_out))
+
+
+def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Record | LeftOut:
+    """Read one run; a copy of one that is there already says nothing new."""
+    try:
+        run = read_files(path)
+        if run.summary is None:
+            return LeftOut(place, "everything", "it has not finished")
+        digest = hashlib.sha256(run.journal).hexdigest()
+        original = known.setdefault(digest, place)
+        if run.journal and original != place:
+            return LeftOut(place, "everything", f"its journal is that of {original}")
+        return make_record(run, place, _link(path, seen_from))
+    except AuditToolError as err:
+        return LeftOut(place, "everything", _without_folder(str(err), path, place))
+    except OSError as err:
+        return LeftOut(place, "everything", f"it cannot be read: {err.strerror}")
+
+
+def _without_folder(message: str, path: Path, place: str) -> str:
+    """Say it without the path of this machine, which is nobody's business."""
+    return message.replace(str(path), place)
+
+
+def _link(path: Path, seen_from: Path) -> str | None:
+    """Return where the page of a run lies: the latest that ucm report has written, or its own."""
+    named = path.resolve()
+    beside = (
+        named.with_name(named.name + JUDGED) / REPORT,
+        named.with_name(f"{named.name}.{REPORT}"),
+    )
+    for report in (*beside, named / REPORT):
+        if report.is_file() and not report.is_symlink():
+            return Path(os.path.relpath(report, seen_from)).as_posix()
+    return None
+
+
+def _missing(record: Record) -> Iterator[LeftOut]:
+    if record.has_failed:
+        yield LeftOut(record.place, "all but cost", f"it ended as {record.status}")
+    elif record.kind == "battery" and record.sheet is None:
+        yield LeftOut(record.place, "verdicts and facts", "it was not judged; ucm judge does that")
