@@ -220,9 +220,12 @@ def test_only_what_changed_is_read_again(tmp_path, opened, clock, monkeypatch):
         write_run(tmp_path, name)
     index = opened()
     read = []
-    monkeypatch.setattr(
-        index_module, "read_row", lambda found: read.append(found.folder.name) or read_row(found)
-    )
+
+    def noted(found):
+        read.append(found.folder.name)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "read_row", noted)
 
     look(index, clock)
     assert read == []
