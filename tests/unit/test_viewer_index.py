@@ -280,6 +280,26 @@ def test_the_folder_is_not_looked_at_all_the_time(tmp_path, opened, clock):
     assert names(index) == ["new"]
 
 
+def test_the_index_says_how_far_it_is(tmp_path, clock, monkeypatch):
+    """Before the first look nothing is known; while runs are read it says how many are."""
+    for number in range(3):
+        write_run(tmp_path, f"run{number}")
+    index = Index(tmp_path, clock=clock)
+    seen = [index.progress]
+
+    def noted(found):
+        seen.append(index.progress)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "_BATCH", 1)
+    monkeypatch.setattr(index_module, "read_row", noted)
+    look(index, clock)
+    index.close()
+
+    assert seen == [(0, None), (0, 3), (1, 3), (2, 3)]
+    assert [each.is_behind for each in (*seen, index.progress)] == [True, True, True, True, False]
+
+
 def test_the_index_outlives_the_viewer(tmp_path, opened, monkeypatch):
     """Another process finds what was read, and reads nothing again."""
     write_run(tmp_path, "run")
