@@ -254,8 +254,6 @@ def test_a_hostile_text_stays_text(page, root, viewer, judged, look, name):
     for path in (
         "?status=max_iterations",
         f"run/{run}",
-        f"run/{run}?view=auditor",
-        f"run/{run}?view=target",
         f"compare?a={run}&b={other}",
         "search?q=The+ledger+of+1962",
     ):

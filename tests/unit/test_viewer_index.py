@@ -220,9 +220,12 @@ def test_only_what_changed_is_read_again(tmp_path, opened, clock, monkeypatch):
         write_run(tmp_path, name)
     index = opened()
     read = []
-    monkeypatch.setattr(
-        index_module, "read_row", lambda found: read.append(found.folder.name) or read_row(found)
-    )
+
+    def noted(found):
+        read.append(found.folder.name)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "read_row", noted)
 
     look(index, clock)
     assert read == []
@@ -275,6 +278,26 @@ def test_the_folder_is_not_looked_at_all_the_time(tmp_path, opened, clock):
     clock.now += 1
     index.refresh()
     assert names(index) == ["new"]
+
+
+def test_the_index_says_how_far_it_is(tmp_path, clock, monkeypatch):
+    """Before the first look nothing is known; while runs are read it says how many are."""
+    for number in range(3):
+        write_run(tmp_path, f"run{number}")
+    index = Index(tmp_path, clock=clock)
+    seen = [index.progress]
+
+    def noted(found):
+        seen.append(index.progress)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "_BATCH", 1)
+    monkeypatch.setattr(index_module, "read_row", noted)
+    look(index, clock)
+    index.close()
+
+    assert seen == [(0, None), (0, 3), (1, 3), (2, 3)]
+    assert [each.is_behind for each in (*seen, index.progress)] == [True, True, True, True, False]
 
 
 def test_the_index_outlives_the_viewer(tmp_path, opened, monkeypatch):
@@ -395,7 +418,9 @@ def test_values_that_we_never_write_make_the_index_anew(tmp_path, opened, column
         connection.execute(f"UPDATE runs SET {column} = x'00ff'")  # noqa: S608
     connection.close()
 
-    assert names(opened()) == ["run"]
+    (row,) = opened().rows(EVERY, 10)
+
+    assert (row.verdicts, row.cost_usd, row.iterations, row.topic) == ({}, 1.25, 1, "Quillon")
 
 
 def test_a_folder_is_never_taken_from_the_index(tmp_path, opened):

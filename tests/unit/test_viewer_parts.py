@@ -161,7 +161,7 @@ async def test_silence_is_broken_by_heartbeats(tmp_path):
     """A stream on which nothing happens still says that it is there, and ends when it is told to."""
     folder = write_run(tmp_path, "going", ended=False)
     size = (folder / "journal.jsonl").stat().st_size
-    told = []
+    told: list[bytes] = []
     streams = Streams(is_stopping=lambda: len(told) > 2, poll_s=0, heartbeat_s=0)
 
     async for each in streams.follow(folder, size, lambda: "drawn"):
@@ -218,9 +218,7 @@ def test_two_audits_stand_side_by_side(tmp_path):
 
     told = screen.data()
     assert told["tested"] is None
-    assert [run["claims"] for run in told["runs"]] == [
-        run["claims"] for run in (json.loads(json.dumps(each)) for each in told["runs"])
-    ]
+    assert all(run["claims"] for run in told["runs"])
     assert (
         told["arms"][0]["a"]
         == told["arms"][0]["b"]
