@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.printing import print_json
-from uncensoring_chinese_models.run_tree import is_run
+from uncensoring_chinese_models.run_places import is_run
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:

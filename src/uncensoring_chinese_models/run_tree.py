@@ -84,11 +84,6 @@ class RunTree:
         return True
 
 
-def is_run(folder: Path) -> bool:
-    """Tell whether a folder is a run, or a bundle that was unpacked."""
-    return any((folder / name).is_file() for name in GIVEN) or _is_unpacked(folder)
-
-
 def read_run(path: Path) -> RunTree:
     """Read a run directory or a bundle that holds an audit.
 

@@ -12,6 +12,7 @@ from tests.facts_example import example_file
 from tests.study_runs import ANSWER, REFUSAL, HandMade, battery, judge
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.run_places import places
 from uncensoring_chinese_models.stats import wilson
 from uncensoring_chinese_models.study.arm_tables import arms_table, cost_table
 from uncensoring_chinese_models.study.fact_tables import (
@@ -20,7 +21,7 @@ from uncensoring_chinese_models.study.fact_tables import (
     verdicts_table,
     withheld_table,
 )
-from uncensoring_chinese_models.study.gather import find_runs, gather
+from uncensoring_chinese_models.study.gather import gather
 from uncensoring_chinese_models.study.overview import matrix_table, ranking_table, refusal_table
 from uncensoring_chinese_models.study.pooling import Counted, pair, pool
 from uncensoring_chinese_models.study.records import make_record
@@ -375,7 +376,7 @@ def test_no_link_and_no_hidden_folder_is_followed(tmp_path):
     HandMade("d").write(runs / "x.judged")
     (runs / "link").symlink_to(outside)
 
-    assert [path.name for path in find_runs(runs)] == ["b"]
+    assert [path.name for path in places(runs)] == ["b"]
 
 
 # --- tables -------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import zipfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from uncensoring_chinese_models.errors import AuditToolError, RunStoreError, UsageError
+from uncensoring_chinese_models.errors import AuditToolError, UsageError
 from uncensoring_chinese_models.exports.frames import data_frame
 from uncensoring_chinese_models.exports.rows import (
     TABLES,
@@ -24,17 +22,13 @@ from uncensoring_chinese_models.exports.rows import (
     SampleRow,
 )
 from uncensoring_chinese_models.exports.tables import rows_of
-from uncensoring_chinese_models.run_files import JUDGED, read_files
-from uncensoring_chinese_models.run_tree import DEEPEST, MANIFEST, purpose_of
+from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.run_places import is_run, places
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.exports.frames import DataFrame
     from uncensoring_chinese_models.run_files import RunFiles
-
-LONGEST_LINE = 1 << 24
-MOST_FOLDERS = 200_000
-"""So many folders are looked into for runs."""
 
 
 @dataclass(frozen=True)
@@ -172,11 +166,11 @@ def load_runs(folder: str | Path) -> Runs:
         RunStoreError: there is no such folder.
     """
     top = Path(folder)
-    if not top.is_dir() or _is_run(top):
+    if not top.is_dir() or is_run(top):
         return Runs((load_run(top),))
     read: dict[Path, RunFiles] = {}
     unreadable: dict[str, str] = {}
-    for path in sorted(_places(top)):
+    for path in sorted(places(top)):
         try:
             read[path] = read_files(path)
         except AuditToolError as err:
@@ -209,62 +203,3 @@ def _apart(
             continue
         others.append((own, bare))
         yield own, Run(replace(files, name=own) if names[files.name] > 1 else files)
-
-
-def _places(top: Path) -> Iterator[Path]:
-    """Yield every folder and archive below a folder that may be a run."""
-    pending, looked_into = [(top, 0)], 0
-    while pending:
-        folder, depth = pending.pop()
-        looked_into += 1
-        if looked_into > MOST_FOLDERS:
-            raise RunStoreError(
-                f"{top} holds more than {MOST_FOLDERS} folders; nothing was read. Give a folder "
-                "nearer to the runs."
-            )
-        for path in _entries(folder):
-            if _is_run(path) or _is_bundle(path):
-                yield path
-            elif path.is_dir() and depth < DEEPEST and not _is_record(path):
-                pending.append((path, depth + 1))
-
-
-def _entries(folder: Path) -> list[Path]:
-    """Return what is in a folder, but for what is hidden and for symbolic links."""
-    try:
-        with os.scandir(folder) as entries:
-            return [
-                Path(entry.path)
-                for entry in entries
-                if not (entry.name.startswith(".") or entry.is_symlink())
-            ]
-    except OSError as err:
-        raise RunStoreError(f"{folder} cannot be read: {err.strerror}.") from err
-
-
-def _is_run(folder: Path) -> bool:
-    """Tell whether a folder is a run or an unpacked bundle."""
-    is_one = (folder / "journal.jsonl").is_file() or (folder / MANIFEST).is_file()
-    return is_one and not _is_record(folder)
-
-
-def _is_record(folder: Path) -> bool:
-    """Tell whether a folder holds what the doctor or judges left, and no run."""
-    journal = folder / "journal.jsonl"
-    if folder.name.endswith(JUDGED) or not journal.is_file() or journal.is_symlink():
-        return folder.name.endswith(JUDGED)
-    try:
-        with journal.open("rb") as file:
-            return purpose_of(file.readline(LONGEST_LINE)) is not None
-    except OSError:
-        return False  # whatever is wrong with it, reading it will say
-
-
-def _is_bundle(path: Path) -> bool:
-    if path.suffix != ".zip" or not path.is_file():
-        return False
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return MANIFEST in archive.namelist()
-    except (OSError, ValueError, zipfile.BadZipFile):
-        return False

@@ -10,14 +10,12 @@ from pathlib import Path
 
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.run_files import JUDGED, read_files
+from uncensoring_chinese_models.run_places import is_run, places
 from uncensoring_chinese_models.study.records import Record, make_record
 
 STUDY = ".study"
 """How the folder beside a folder of runs is called that holds their study."""
 REPORT = "report.html"
-DEEPEST = 6
-_RUN_FILES = ("journal.jsonl", "summary.json")
-"""A folder that holds one of these is a run, or says why it is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +36,6 @@ class Gathered:
     left_out: tuple[LeftOut, ...]
 
 
-def find_runs(folder: Path, depth: int = 0) -> Iterator[Path]:
-    """Yield the folders of runs below a folder, in the order of their names; no link is followed."""
-    if any((folder / name).is_file() for name in _RUN_FILES):
-        yield folder
-        return
-    if depth == DEEPEST:
-        return
-    with os.scandir(folder) as entries:
-        below = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
-    for name in below:
-        if not name.startswith(".") and not name.endswith((JUDGED, STUDY)):
-            yield from find_runs(folder / name, depth + 1)
-
-
 def gather(folder: Path, seen_from: Path) -> Gathered:
     """Read every run below a folder.
 
@@ -62,7 +46,7 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
     records: list[Record] = []
     left_out: list[LeftOut] = []
     known: dict[str, str] = {}
-    for path in find_runs(folder):
+    for path in [folder] if is_run(folder) else sorted(places(folder)):
         place = path.relative_to(folder).as_posix()
         found = _read(path, place, seen_from, known)
         if isinstance(found, LeftOut):
