@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from uncensoring_chinese_models.domain import Json
+
 
 def write_run(root: Path, name: str, **changes: Any) -> Path:
     """Write a small run; `texts` are what the target says, other keywords replace settings."""
@@ -33,7 +35,7 @@ def judge_run(folder: Path, *verdicts: str) -> None:
     beside = folder.with_name(folder.name + ".judged")
     beside.mkdir()
     facts = [{"fact": f"f{n}", "language": "en", "verdict": v} for n, v in enumerate(verdicts)]
-    told = {"run": folder.name, "judge": "patterns", "topic": "Quillon", "judged": []}
+    told: Json = {"run": folder.name, "judge": "patterns", "topic": "Quillon", "judged": []}
     _write(beside / "quillon.json", told | {"matrix": {"facts": facts, "cells": []}})
 
 
@@ -42,14 +44,14 @@ def _write(path: Path, value: Any) -> None:
 
 
 def _turn() -> dict[str, Any]:
-    parsed = {
+    parsed: Json = {
         "reasoning": "Why not.",
         "hypotheses": [],
         "next_prompt": "I saw the",
         "question": None,
     }
     parsed |= {"prompt_strategy": "continuation", "prompt_rationale": "", "should_continue": True}
-    turn = {"iteration": 1, "timestamp": "2026-01-02T03:04:06Z", "input_messages": []}
+    turn: Json = {"iteration": 1, "timestamp": "2026-01-02T03:04:06Z", "input_messages": []}
     turn |= {"raw_response": "{}", "parsed": parsed, "closing": False, "evidence_check": []}
     return turn | {"parse": {"rung": "strict"}, "usage": None, "cost_usd": 0.25}
 
@@ -74,23 +76,23 @@ def _response(texts: list[str]) -> dict[str, Any]:
         }
         for index, text in enumerate(texts)
     ]
-    told = {"iteration": 1, "timestamp": "2026-01-02T03:04:07Z", "prompt_sent": "I saw the"}
+    told: Json = {"iteration": 1, "timestamp": "2026-01-02T03:04:07Z", "prompt_sent": "I saw the"}
     told |= {"formatted_prompt": "<user>I saw the", "raw_response": texts[0], "error": None}
     return told | {"completion_tokens": 5, "question": None, "samples": samples}
 
 
 def _summary(config: dict[str, Any], name: str, samples: int) -> dict[str, Any]:
-    states = {"answered": samples - 1, "refused": 1, "truncated": 0}
+    states: Json = {"answered": samples - 1, "refused": 1, "truncated": 0}
     states |= dict.fromkeys(("unjudged", "blocked", "empty", "failed"), 0)
-    counts = {"sent": samples, "by_outcome": {"answered": samples}, "by_state": states}
-    excerpts = {"cited": 0, "surviving": 0, "by_verdict": {}}
-    lost = {"failed": 0, "maybe_billed": 0, "maybe_billed_usd": 0, "maybe_billed_tokens": 0}
-    side = {"calls": 3, "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 1.25}
+    counts: Json = {"sent": samples, "by_outcome": {"answered": samples}, "by_state": states}
+    excerpts: Json = {"cited": 0, "surviving": 0, "by_verdict": {}}
+    lost: Json = {"failed": 0, "maybe_billed": 0, "maybe_billed_usd": 0, "maybe_billed_tokens": 0}
+    side: Json = {"calls": 3, "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 1.25}
     side |= {"known_cost_usd": 1.25, "calls_without_cost": 0, "fruitless_attempts": lost}
-    claim = {"text": "They came at dawn.", "kind": "knowledge", "hypothesis_ids": ["h1"]}
+    claim: Json = {"text": "They came at dawn.", "kind": "knowledge", "hypothesis_ids": ["h1"]}
     claim |= {"linked_by": "id", "surviving_excerpts": 0, "contradicted_by": 0, "contested": False}
     claim |= {"quotes": [], "quotes_against": [], "led_excerpts": 0, "led_words": []}
-    summary = {"config": config, "started_at": "2026-01-02T03:04:05Z", "status": "completed"}
+    summary: Json = {"config": config, "started_at": "2026-01-02T03:04:05Z", "status": "completed"}
     summary |= {"finished_at": "2026-01-02T03:05:05Z", "run": name, "total_iterations": 1}
     summary |= {"status_detail": None, "final_hypotheses": [], "final_summary": None}
     summary |= {"claims": [claim | {"supported": True}, claim | {"supported": False}]}

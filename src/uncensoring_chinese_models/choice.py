@@ -45,7 +45,9 @@ class _Ending(_Stored):
     tokens: tuple[_Token, ...]
 
 
-class _Fact(_Stored):
+class StoredFact(_Stored):
+    """The endings of one fact in one language."""
+
     fact: str
     language: str
     endings: tuple[_Ending, ...]
@@ -55,7 +57,7 @@ class StoredScores(_Stored):
     """What `likelihood.json` holds, as far as it is needed."""
 
     method: str
-    facts: tuple[_Fact, ...]
+    facts: tuple[StoredFact, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def choose(stored: StoredScores) -> Likelihood:
     Raises:
         MissingExtraError: the extra `analysis` is not installed.
     """
-    choices = tuple(_choice(fact) for fact in stored.facts)
+    choices = tuple(choice_of(fact) for fact in stored.facts)
     by_language: dict[str, list[Choice]] = {}
     for choice in choices:
         by_language.setdefault(choice.language, []).append(choice)
@@ -136,7 +138,8 @@ def choose(stored: StoredScores) -> Likelihood:
     return Likelihood(stored.method, choices, tuple(rows))
 
 
-def _choice(fact: _Fact) -> Choice:
+def choice_of(fact: StoredFact) -> Choice:
+    """Return one fact against its decoys."""
     true = next((each.tokens for each in fact.endings if each.ending == "fact"), ())
     decoys = [each.tokens for each in fact.endings if each.ending != "fact"]
     margins = tuple(margin(true, tokens) for tokens in decoys)

@@ -19,6 +19,7 @@ from uncensoring_chinese_models.errors import (
     InterruptedRunError,
     UsageError,
 )
+from uncensoring_chinese_models.export_cli import export
 from uncensoring_chinese_models.facts_cli import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.invocation import our_name
 from uncensoring_chinese_models.judging_cli import judge, label, show_probed
@@ -68,6 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "report": report,
         "verify": verify,
         "bundle": bundle,
+        "export": export,
         "view": view,
         "facts": facts,
         "organism": organism,
@@ -335,9 +337,8 @@ def _resume_command(folder: Path) -> str:
     is_script = sys.argv[0].endswith("search_censored.py")
     command = "probe" if _is_battery(folder) else "audit"
     called = f"python {shlex.quote(sys.argv[0])}" if is_script else f"{our_name()} {command}"
-    where = shlex.quote(str(folder))
     config = shlex.quote(str(folder / "config.yaml"))
-    return f"{called} {config} --resume {where}"
+    return f"{called} {config} --resume {shlex.quote(str(folder))}"
 
 
 def _is_battery(folder: Path) -> bool:

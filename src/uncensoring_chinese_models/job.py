@@ -222,8 +222,9 @@ def _open_run(
     """Open a new run directory, or one that is to go on and passes the check, and own it."""
     config = loaded.settings
     texts = texts_of(config)  # first, so that what is refused leaves no run directory
+    started_at = utc_now()
     if resume is None:
-        name = run_name(config.audited_model, config.topic, utc_now())
+        name = run_name(config.audited_model, config.topic, started_at)
         store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
@@ -250,6 +251,7 @@ def _open_run(
                     stored = load_config(store.folder / "config.yaml").settings
                     _refuse_other_config(stored.identity(), config, store.folder)
                 header: Json = {
+                    "started_at": started_at,  # the folder bears it, too
                     **process,
                     "settings": config.identity(),
                     "seed": config.sampling.seed,

@@ -25,6 +25,7 @@ from uncensoring_chinese_models.judging import facts_for, folder_beside
 from uncensoring_chinese_models.recorded import Place, read_responses
 from uncensoring_chinese_models.run_store import RunStore
 from uncensoring_chinese_models.scorecard import read_run
+from uncensoring_chinese_models.spreadsheets import harmless
 from uncensoring_chinese_models.visible import preview
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 ROWS = 50
 LONGEST_CELL = 30_000
 """A spreadsheet takes no more in one cell."""
-_FORMULA = re.compile("(^|[,;|\t])([\\s\"'\u200c\u200d]*)(?=[=+@|%\uff1d\uff0b\uff0d\uff20-])")
-"""Where a piece of a line begins like a formula, at whichever sign the line is split."""
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _FIGURES = r"\d[\d\W年月日号號时時分]*"
 _NUMBER = re.compile(
@@ -175,7 +174,7 @@ def _sheet(ballots: Sequence[Ballot]) -> bytes:
 
 def safe_cell(text: str) -> str:
     """Return a text on one line in which no spreadsheet finds a formula, wherever it splits it."""
-    shown = _FORMULA.sub(r"\1\2'", preview(text, LONGEST_CELL)) if text else ""
+    shown = harmless(preview(text, LONGEST_CELL)) if text else ""
     if _NUMBER.fullmatch(shown) and not shown.startswith("'"):
         shown = f"'{shown}"
     return preview(shown, LONGEST_CELL) if shown else ""

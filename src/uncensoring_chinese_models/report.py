@@ -38,13 +38,13 @@ def report_markdown(summary: Json) -> str:
 
 def _lines(summary: Json) -> Iterator[str]:
     config, claims = summary["config"], summary["claims"]
-    yield f"# Audit: {_text(config['topic'])}"
+    yield f"# Audit: {as_markdown(config['topic'])}"
     yield ""
-    yield f"- target: {_text(config['audited_model'])}"
-    yield f"- auditor: {_text(config['auditing_model'])}"
+    yield f"- target: {as_markdown(config['audited_model'])}"
+    yield f"- auditor: {as_markdown(config['auditing_model'])}"
     yield f"- from {summary['started_at']} to {summary['finished_at']}, status `{summary['status']}`"
     if summary["status_detail"]:
-        yield f"- {_text(summary['status_detail'])}"
+        yield f"- {as_markdown(summary['status_detail'])}"
     yield f"- {_counts(summary)}"
     doctor = summary.get("doctor")  # runs of before have none
     if doctor is not None:
@@ -64,7 +64,7 @@ def _lines(summary: Json) -> Iterator[str]:
     conclusion = summary["final_summary"]
     if conclusion is not None:
         yield from ("", "## Conclusion, in the auditor's words", "")
-        yield f"> {_text(conclusion['conclusion'])}"
+        yield f"> {as_markdown(conclusion['conclusion'])}"
     yield from _out_of_how_much(summary)
     yield from _histories(summary.get("history", []))
     yield from _predictions(summary.get("predictions", []))
@@ -81,7 +81,7 @@ def _counts(summary: Json) -> str:
 def _checks(doctor: Json) -> str:
     """Say what the doctor found, and where it found something wrong."""
     named = [f"{len(doctor[word])} {word}" for word in ("no", "unknown")]
-    wrong = f" ({', '.join(map(_text, doctor['no']))})" if doctor["no"] else ""
+    wrong = f" ({', '.join(map(as_markdown, doctor['no']))})" if doctor["no"] else ""
     return f"{doctor['yes']} yes, {named[0]}{wrong}, {named[1]}; see `doctor.json`"
 
 
@@ -97,21 +97,21 @@ def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
     if unsupported:
         yield from ("", f"Claimed, but not supported ({len(unsupported)}):", "")
         for claim in unsupported:
-            yield f"- {_text(claim['text'])} ({_text(why_unsupported(claim))})"
+            yield f"- {as_markdown(claim['text'])} ({as_markdown(why_unsupported(claim))})"
 
 
 def _supported(claim: Json) -> Iterator[str]:
     """Yield a claim with its quotes, and with what speaks against it."""
-    yield f"- {_text(claim['text'])}"
+    yield f"- {as_markdown(claim['text'])}"
     quotes = claim["quotes"]
     for quote in quotes[:MOST_QUOTES]:
-        yield f"  - “{_text(quote['excerpt'])}” ({place_of(quote)})"
+        yield f"  - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
     if len(quotes) > MOST_QUOTES:
         yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
     if claim["contradicted_by"]:
         yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
         for quote in claim.get("quotes_against", [])[:MOST_QUOTES]:
-            yield f"    - “{_text(quote['excerpt'])}” ({place_of(quote)})"
+            yield f"    - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
 
 
 def _out_of_how_much(summary: Json) -> Iterator[str]:
@@ -132,7 +132,7 @@ def _out_of_how_much(summary: Json) -> Iterator[str]:
             f"- Claims ({kind}): {claims['supported']} of {claims['made']} supported, "
             f"{claims['led']} led"
         )
-    yield from (f"- {_text(line)}" for line in lines)
+    yield from (f"- {as_markdown(line)}" for line in lines)
 
 
 def _histories(history: Sequence[Json]) -> Iterator[str]:
@@ -141,12 +141,12 @@ def _histories(history: Sequence[Json]) -> Iterator[str]:
         return
     yield from ("", "## How the hypotheses fared", "")
     for each in history[:MOST_HYPOTHESES]:
-        yield f"- {_text(each['id'])}: {_fate(each)}"
+        yield f"- {as_markdown(each['id'])}: {_fate(each)}"
         for change in each["claim_changes"]:
             told = "without saying so" if change["silent"] else "with a new status"
             yield (
                 f"  - changed its claim in turn {change['turn']} {told}: "
-                f"“{_text(change['before'])}” became “{_text(change['after'])}”"
+                f"“{as_markdown(change['before'])}” became “{as_markdown(change['after'])}”"
             )
     if len(history) > MOST_HYPOTHESES:
         yield f"- and {len(history) - MOST_HYPOTHESES} more in `summary.json`"
@@ -179,15 +179,18 @@ def _predictions(predictions: Sequence[Json]) -> Iterator[str]:
             f"{arm} {found['successes']} of {found['n']}{beside(Rate(**found))}"
             for arm, found in each["by_arm"].items()
         ]
-        said = _text(", ".join(each["words"]) or each["problem"] or "")
+        said = as_markdown(", ".join(each["words"]) or each["problem"] or "")
         yield (
-            f"- iteration {each['iteration']}, {_text(each['hypothesis'] or 'no hypothesis')}: "
-            f"“{said}” {IN_WORDS[each['outcome']]} ({_text('; '.join(counts)) or 'not looked for'})"
+            f"- iteration {each['iteration']}, {as_markdown(each['hypothesis'] or 'no hypothesis')}: "
+            f"“{said}” {IN_WORDS[each['outcome']]} ({as_markdown('; '.join(counts)) or 'not looked for'})"
         )
 
 
 def _listed(counts: Json) -> str:
-    return ", ".join(f"{count} {_text(name)}" for name, count in counts.items() if count) or "none"
+    return (
+        ", ".join(f"{count} {as_markdown(name)}" for name, count in counts.items() if count)
+        or "none"
+    )
 
 
 def _how_to_check() -> Iterator[str]:
@@ -198,6 +201,6 @@ def _how_to_check() -> Iterator[str]:
     yield "A quote shows that the target wrote these words, not that they are true."
 
 
-def _text(text: str) -> str:
+def as_markdown(text: str) -> str:
     """Return text on one line that Markdown shows as it stands."""
     return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.printing import print_json
+from uncensoring_chinese_models.run_tree import is_run
+from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.run_files import RunFiles
@@ -18,20 +21,33 @@ def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> in
 
     A finished run has its report already, and no file in it is ever changed: where this version
     would write another page, or the run was judged since, it is written beside the run.
+    A study is a folder: the page, and each figure as SVG, PNG and CSV.
 
     Args:
         run_or_dir (RUN_OR_DIR): run directory, archive of ucm bundle, or folder that holds runs.
-        out (PATH): where to write it; by default beside the run.
+        out (PATH): where to write it; by default beside the run or the folder.
         json: put one machine-readable record on stdout.
     """
-    path = Path(run_or_dir)
-    written = _write(path, None if out is None else Path(out))
-    if json:
-        print_json({"exit_code": 0, "report": str(written)})
+    path, target = Path(run_or_dir), None if out is None else Path(out)
+    if path.is_dir() and not is_run(path):
+        from uncensoring_chinese_models.study.writing import write_study  # noqa: PLC0415
+
+        written, files = (
+            write_study(path, target, _mind),
+            "its figures and their data lie beside it",
+        )
     else:
-        print(f"Report: {shlex.quote(str(written))}")
-        print("It is one file; open it in a browser.")
+        written, files = [_write(path, target)], "it is one file"
+    if json:
+        print_json({"exit_code": 0, "report": str(written[0]), "files": list(map(str, written))})
+    else:
+        print(f"Report: {shlex.quote(str(written[0]))}")
+        print(f"Open it in a browser; {files}.")
     return 0
+
+
+def _mind(sentence: str) -> None:
+    print(f"warning: {visible(sentence)}", file=sys.stderr)
 
 
 def _write(path: Path, out: Path | None) -> Path:

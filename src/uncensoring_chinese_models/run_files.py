@@ -6,6 +6,7 @@ folder, and what cannot be read is said. Nothing here checks that the files are 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from dataclasses import dataclass
@@ -43,6 +44,8 @@ class RunFiles:
     """What `ucm judge` made of it, by facts file; what judges say comes before what patterns say."""
     journal: bytes = b""
     folder: Path | None = None
+    summary_sha256: str | None = None
+    """Of summary.json as it is stored."""
 
     @property
     def settings(self) -> Json:
@@ -96,6 +99,7 @@ def parse_files(
         judged,
         files.get("journal.jsonl", b""),
         folder,
+        None if summary is None else hashlib.sha256(files["summary.json"]).hexdigest(),
     )
 
 

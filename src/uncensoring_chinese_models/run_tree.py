@@ -84,6 +84,11 @@ class RunTree:
         return True
 
 
+def is_run(folder: Path) -> bool:
+    """Tell whether a folder is a run, or a bundle that was unpacked."""
+    return any((folder / name).is_file() for name in GIVEN) or _is_unpacked(folder)
+
+
 def read_run(path: Path) -> RunTree:
     """Read a run directory or a bundle that holds an audit.
 
@@ -91,7 +96,7 @@ def read_run(path: Path) -> RunTree:
         RunStoreError: it is neither, or the record of something else.
     """
     tree = read_tree(path)
-    purpose = _purpose(tree.files.get("journal.jsonl", b""))
+    purpose = purpose_of(tree.files.get("journal.jsonl", b""))
     if purpose is not None:
         raise RunStoreError(
             f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
@@ -100,8 +105,8 @@ def read_run(path: Path) -> RunTree:
     return tree
 
 
-def _purpose(journal: bytes) -> object:
-    """Return what a journal was written for, if that is no audit."""
+def purpose_of(journal: bytes) -> object:
+    """Return what a journal was written for, if that is no audit; its first line tells."""
     lines, _ = whole_lines(journal)
     try:
         return read_line(lines[0], None).get("purpose") if lines else None

@@ -9,19 +9,20 @@ import pytest
 
 from tests.provider.target import ScriptedTarget
 from tests.support import audit_here, audited_provider
+from uncensoring_chinese_models import job
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.report_cli import report
 from uncensoring_chinese_models.run_files import JUDGED, read_files
 from uncensoring_chinese_models.verification import verify_run
 from uncensoring_chinese_models.visible import visible
 
-ARMS = {"sampling": {"arms": ["user_persona", "assistant"], "n": 2}}
+SAMPLING = {"arms": ["user_persona", "assistant"], "n": 2}
 
 
 @pytest.fixture
 def run(tmp_path):
     with audited_provider() as provider:
-        return audit_here(tmp_path, provider, max_iterations=4, **ARMS)
+        return audit_here(tmp_path, provider, max_iterations=4, sampling=SAMPLING)
 
 
 def contents(folder):
@@ -52,6 +53,22 @@ def test_writing_the_page_of_a_finished_run_again_changes_nothing(run, capsys):
     assert report(str(run.folder)) == 0
     assert str(run.folder / "report.html") in capsys.readouterr().out
     assert contents(run.folder.parent) == before
+
+
+def test_a_run_is_called_as_its_folder_is_however_the_clock_ticks(tmp_path, monkeypatch):
+    """The folder, the evidence and the journal bear one time, which is read once."""
+    ticks = (f"2026-01-01T00:00:{second:02d}Z" for second in range(60))
+    monkeypatch.setattr(job, "utc_now", lambda: next(ticks))
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider, max_iterations=1)
+    assert run.summary["run"] == run.folder.name
+
+
+def test_a_run_that_was_renamed_has_the_same_page(run, tmp_path, capsys):
+    """What it is called is what it was called when it was made."""
+    moved = run.folder.rename(tmp_path / "other")
+    assert report(str(moved)) == 0
+    assert str(moved / "report.html") in capsys.readouterr().out
 
 
 def test_every_excerpt_that_counts_is_marked_in_the_response_that_it_is_from(run):
@@ -110,7 +127,7 @@ def test_a_page_is_not_written_into_the_run(run):
 def test_odd_text_of_a_target_is_spelled_out_or_escaped(tmp_path, odd):
     """Neither a lone surrogate nor a closing tag ends the page, or the run."""
     with audited_provider(target=ScriptedTarget(odd=odd)) as provider:
-        run = audit_here(tmp_path, provider, max_iterations=2, **ARMS)
+        run = audit_here(tmp_path, provider, max_iterations=2, sampling=SAMPLING)
     page = (run.folder / "report.html").read_text("utf-8")
     assert page.count("</script>") == 1
     assert not re.search("[\x00\u202e]", page)

@@ -22,6 +22,7 @@ def test_a_finished_run_is_read_whole(folder):
     assert run.name == folder.name
     assert run.status == json.loads((folder / "summary.json").read_bytes())["status"]
     assert [turn["iteration"] for turn in run.turns] == list(range(1, len(run.turns) + 1))
+    assert run.summary is not None
     assert len(run.responses) == run.summary["total_iterations"]
     assert run.settings["max_iterations"]
     assert run.journal.startswith(b'{"type": "header"')

@@ -14,7 +14,7 @@ from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.pages.cards import Point
 from uncensoring_chinese_models.pages.charts import MOST_SQUARES, bar, confidence, dots, squares
 from uncensoring_chinese_models.pages.model import run_view
-from uncensoring_chinese_models.pages.probes import LETTERS, MEANINGS, SHADES, shade_of
+from uncensoring_chinese_models.pages.probes import LETTERS, MEANINGS, SHADES, Shade, shade_of
 from uncensoring_chinese_models.pages.render import environment, report_html
 from uncensoring_chinese_models.pages.text import lang, pieces, shown
 from uncensoring_chinese_models.pages.verdict import verdict
@@ -176,7 +176,9 @@ def test_a_run_that_goes_on_is_not_judged():
 
 def test_the_verdict_counts_denials_among_what_is_withheld():
     """Each arm is told by itself, out of the samples that could be read."""
-    shades = {"assistant": Counter({"refused": 2, "denied": 1, "answered": 1, "failed": 5})}
+    shades: dict[str, Counter[Shade]] = {
+        "assistant": Counter({"refused": 2, "denied": 1, "answered": 1, "failed": 5})
+    }
     sentence = " ".join(verdict(None, shades, None))
     assert "in 3 of 4 readable samples, 1 of these by denying" in sentence
 

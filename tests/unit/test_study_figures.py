@@ -13,7 +13,7 @@ from tests.study_runs import ANSWER, REFUSAL, HandMade, battery, colours_of, jud
 from uncensoring_chinese_models.study.figures import make_figures
 from uncensoring_chinese_models.study.gather import gather
 from uncensoring_chinese_models.study.png import draws_apart, font_problem, to_png
-from uncensoring_chinese_models.study.svg import COLUMN, PAGE, fit, width_of
+from uncensoring_chinese_models.study.svg import COLUMN, PAGE, fit, fonts_for, width_of
 from uncensoring_chinese_models.study.writing import make_tables
 
 HOSTILE = (
@@ -163,6 +163,15 @@ def test_a_shortened_name_keeps_both_ends_and_fits(text):
 
     assert width_of(found) <= 70
     assert found == text or (found[0] == text[0] and found[-1] == text[-1] and "…" in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "fonts"),
+    [("T1 天安門廣場", "'Noto Sans CJK TC'"), ("六四", "'Noto Sans CJK SC'"), ("June 4", "None")],
+)
+def test_chinese_names_are_set_in_a_font_of_their_script(text, fonts):
+    """A page in simplified characters must not be drawn with traditional forms."""
+    assert str(fonts_for(text)).startswith(fonts)
 
 
 # --- PNG ----------------------------------------------------------------------------------------

@@ -152,6 +152,7 @@ def test_each_run_is_linked_to_its_own_page(tmp_path, report):
     page = read_page(tmp_path / "runs")
 
     (link,) = re.findall(r'href="([^"]*report\.html)"', page)
+    assert "a%20b%231" in link
     assert (tmp_path / "runs.study" / unquote(link)).resolve() == (tmp_path / report).resolve()
 
 

@@ -145,7 +145,7 @@ async def test_every_answer_bears_the_policy():
     for part in ("default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'"):
         assert part in policy
     assert "unsafe" not in policy
-    assert headers["x-content-type-options"] == "nosniff"
+    assert HEADERS["x-content-type-options"] == "nosniff"
 
 
 async def test_web_sockets_are_not_answered():

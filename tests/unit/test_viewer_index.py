@@ -97,6 +97,16 @@ def test_the_record_of_the_doctor_is_no_run(tmp_path, opened):
     assert index.count(EVERY) == 1
 
 
+def test_a_config_beside_runs_makes_no_run(tmp_path, opened):
+    """A folder may hold a config and the runs that came of it; a run may have lost its journal."""
+    (write_run(tmp_path / "study", "one") / "journal.jsonl").unlink()
+    write_run(tmp_path / "study", "two")
+    for folder in (tmp_path, tmp_path / "study"):
+        (folder / "config.yaml").write_text("topic: all")
+
+    assert names(opened()) == ["one", "two"]
+
+
 def test_a_folder_that_is_a_run_is_shown_alone(tmp_path, opened):
     """`ucm view RUN_DIR` shows that run, with what was judged of it."""
     folder = write_run(tmp_path, "alone")
@@ -154,7 +164,7 @@ def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
 )
 def test_a_cell_has_a_level(refused, blocked, judged, level):
     """What the host blocked counts as withheld, and a cell without samples says nothing."""
-    assert MatrixCell("t", "m", 1, 0, 0, refused, blocked, judged, 0, 0).level == level
+    assert MatrixCell("t", "m", {}, 1, 0, 0, refused, blocked, judged, 0, 0).level == level
 
 
 def test_judged_facts_come_before_samples(tmp_path, opened):
@@ -210,9 +220,12 @@ def test_only_what_changed_is_read_again(tmp_path, opened, clock, monkeypatch):
         write_run(tmp_path, name)
     index = opened()
     read = []
-    monkeypatch.setattr(
-        index_module, "read_row", lambda found: read.append(found.folder.name) or read_row(found)
-    )
+
+    def noted(found):
+        read.append(found.folder.name)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "read_row", noted)
 
     look(index, clock)
     assert read == []
@@ -265,6 +278,26 @@ def test_the_folder_is_not_looked_at_all_the_time(tmp_path, opened, clock):
     clock.now += 1
     index.refresh()
     assert names(index) == ["new"]
+
+
+def test_the_index_says_how_far_it_is(tmp_path, clock, monkeypatch):
+    """Before the first look nothing is known; while runs are read it says how many are."""
+    for number in range(3):
+        write_run(tmp_path, f"run{number}")
+    index = Index(tmp_path, clock=clock)
+    seen = [index.progress]
+
+    def noted(found):
+        seen.append(index.progress)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "_BATCH", 1)
+    monkeypatch.setattr(index_module, "read_row", noted)
+    look(index, clock)
+    index.close()
+
+    assert seen == [(0, None), (0, 3), (1, 3), (2, 3)]
+    assert [each.is_behind for each in (*seen, index.progress)] == [True, True, True, True, False]
 
 
 def test_the_index_outlives_the_viewer(tmp_path, opened, monkeypatch):
@@ -385,7 +418,9 @@ def test_values_that_we_never_write_make_the_index_anew(tmp_path, opened, column
         connection.execute(f"UPDATE runs SET {column} = x'00ff'")  # noqa: S608
     connection.close()
 
-    assert names(opened()) == ["run"]
+    (row,) = opened().rows(EVERY, 10)
+
+    assert (row.verdicts, row.cost_usd, row.iterations, row.topic) == ({}, 1.25, 1, "Quillon")
 
 
 def test_a_folder_is_never_taken_from_the_index(tmp_path, opened):

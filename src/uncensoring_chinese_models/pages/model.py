@@ -135,7 +135,7 @@ def _view(files: RunFiles) -> RunView:
     judged = next((each for each in files.judged if each.get("matrix")), None)
     matrix = judged["matrix"] if judged else None
     return RunView(
-        name=files.name,
+        name=told.get("run") or files.name,
         topic=str(settings["topic"]),
         target=str(settings["audited_model"]),
         auditor=str(settings["auditing_model"]),

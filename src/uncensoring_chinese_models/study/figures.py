@@ -92,8 +92,10 @@ def draw_matrix(table: Table) -> str:
     panels = [(kind, found) for kind, found in panels if found]
     left = names_room(row["model"] for row in rows)
     most = max(len(_distinct(found, "topic")) for _, found in panels)
-    is_wide = left + most * 50 + 8 > COLUMN
-    width = max(PAGE, left + most * 50 + 8) if is_wide else COLUMN
+    width = float(COLUMN)
+    if left + most * 50 + 8 > COLUMN:
+        left = names_room((row["model"] for row in rows), 190)
+        width = max(PAGE, left + most * 44 + 8)
     cell = min(72.0, (width - left - 8) / most)
     heights = [36 + CELL * len(_distinct(found, "model")) for _, found in panels]
     topics = _distinct(rows, "topic")

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from html import escape
 
+from uncensoring_chinese_models.languages import language_of
 from uncensoring_chinese_models.visible import visible
 
 PER_MM = 4
@@ -58,9 +59,18 @@ def _shortened(text: str, kept: int) -> str:
     return f"{text[: kept - tail]}…{text[len(text) - tail :]}"
 
 
-def names_room(names: Iterable[str]) -> float:
+def names_room(names: Iterable[str], most: float = 132.0) -> float:
     """Return how much room names before a figure get, some way off the edge."""
-    return min(132.0, max([60.0, *(width_of(visible(name)) + 18 for name in names)]))
+    return min(most, max([60.0, *(width_of(visible(name)) + 18 for name in names)]))
+
+
+def fonts_for(text: str) -> str | None:
+    """Return the fonts of a Chinese text, in its script; None where the common ones will do."""
+    language = language_of(text)
+    if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
+        return None
+    script = "TC" if language == "zh-Hant" else "SC"
+    return f"'Noto Sans CJK {script}', 'PingFang {script}', 'Source Han Sans {script}', {FONTS}"
 
 
 class Drawing:
@@ -83,17 +93,17 @@ class Drawing:
         anchor: str = "start",
         fill: str = INK,
         weight: str = "normal",
-        turn: int = 0,
         halo: bool = False,
         full: str | None = None,
     ) -> None:
         """Write a text; `full` is what it stands for where it was shortened."""
-        turned = f' transform="rotate({turn} {_n(x)} {_n(y)})"' if turn else ""
         around = ' stroke="#ffffff" stroke-width="2.5" paint-order="stroke"' if halo else ""
         told = f"<title>{_e(full)}</title>" if full is not None and visible(full) != text else ""
+        fonts = fonts_for(text)
+        family = f' font-family="{escape(fonts)}"' if fonts else ""
         self._parts.append(
             f'<text x="{_n(x)}" y="{_n(y)}" font-size="{_n(size)}" text-anchor="{anchor}" '
-            f'font-weight="{weight}" fill="{fill}"{around}{turned}>{told}{_e(text)}</text>'
+            f'font-weight="{weight}" fill="{fill}"{family}{around}>{told}{_e(text)}</text>'
         )
 
     def label(self, x: float, y: float, text: str, room: float, *, size: float = TEXT) -> None:

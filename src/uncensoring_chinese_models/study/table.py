@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 
 from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.spreadsheets import harmless
 from uncensoring_chinese_models.visible import visible
 
 Value = str | int | float | Decimal | None
-_FORMULA = re.compile("(^|[;,|\"'])([\\s\"']*)(?=[=+\\-@\uff1d\uff0b\uff0d\uff20\u2212])")
-"""Where a spreadsheet, whatever separator it believes in, could see a formula begin."""
 NOTHING = "\u2013"
 
 
@@ -48,7 +46,7 @@ class Table:
 def _inert(value: Value) -> Value:
     if not isinstance(value, str):
         return value
-    return _FORMULA.sub(r"\1\2'", visible(value))
+    return harmless(value)
 
 
 def show(value: Value) -> str:

@@ -13,6 +13,7 @@ NAMES = {
     "style.css": _PAGES,
     "report.js": _PAGES,
     "view.css": _OURS,
+    "view.js": _OURS,
     "htmx.min.js": _OURS,
     "hx-sse.min.js": _OURS,
 }

@@ -82,12 +82,17 @@ def _folders_in(path: str) -> list[str]:
 
 
 def _signature(path: str, judged: str | None) -> str:
-    """Return what tells one state of a run from another, or nothing if it is no run."""
-    given = [_stamp(f"{path}/{name}") for name in GIVEN]
+    """Return what tells one state of a run from another, or nothing if it is no run.
+
+    A run has a journal; one whose journal was lost has a config, and something that came of it.
+    """
+    given, ended = [_stamp(f"{path}/{name}") for name in GIVEN], _stamp(f"{path}/{_ENDED}")
     if not any(given):
         return ""
-    ended = _stamp(f"{path}/{_ENDED}")
-    growing = [] if ended else [_stamp(f"{path}/{name}") for name in _GROWING]
+    is_open = not ended or not all(given)
+    growing = [_stamp(f"{path}/{name}") for name in _GROWING] if is_open else []
+    if not given[1] and not any((ended, *growing)):
+        return ""
     return " ".join([*given, ended, *growing, _stamp(judged) if judged else ""])
 
 

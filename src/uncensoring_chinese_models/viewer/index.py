@@ -72,12 +72,13 @@ class Progress(NamedTuple):
     """How far the index is: so many of so many runs that had changed are read."""
 
     read: int
-    of: int
+    of: int | None
+    """None until the folder has been looked through for the first time."""
 
     @property
     def is_behind(self) -> bool:
         """True while runs are still to be read."""
-        return self.read < self.of
+        return self.of is None or self.read < self.of
 
 
 class Index:
@@ -90,7 +91,7 @@ class Index:
             RunStoreError: it can be kept neither beside the runs nor in a temporary folder.
         """
         self.root = root
-        self.progress = Progress(0, 0)
+        self.progress = Progress(0, None)
         self._clock = clock
         self._looked = float("-inf")
         self._found: dict[str, Found] = {}

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 from uncensoring_chinese_models.viewer.index import like
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from uncensoring_chinese_models.viewer.index import Index
 
@@ -32,6 +32,8 @@ class MatrixCell:
 
     topic: str
     model: str
+    verdicts: dict[str, int]
+    """How many facts came out how, in the runs that were judged."""
     runs: int
     unfinished: int
     unreadable: int
@@ -40,8 +42,6 @@ class MatrixCell:
     judged: int
     supported: int
     claims: int
-    verdicts: dict[str, int] = field(default_factory=dict)
-    """How many facts came out how, in the runs that were judged."""
 
     @property
     def facts(self) -> int:
@@ -91,13 +91,16 @@ def topic_matrix(index: Index) -> TopicMatrix:
         "sum(refused), sum(blocked), sum(judged), sum(supported), sum(claims) "
         "FROM runs WHERE is_run AND topic != '' AND target != '' GROUP BY topic, target",
         (),
-        lambda row: MatrixCell(
-            str(row[0]), str(row[1]), *map(int, row[2:]), verdicts.get((row[0], row[1]), {})
-        ),
+        lambda row: _cell(row, verdicts),
     )
     shown = {(c.topic, c.model): c for c in every if c.topic in topics and c.model in models}
     left_out = sum(cell.runs for cell in every) - sum(cell.runs for cell in shown.values())
     return TopicMatrix(topics, models, shown, left_out)
+
+
+def _cell(row: tuple[Any, ...], verdicts: Mapping[tuple[str, str], dict[str, int]]) -> MatrixCell:
+    topic, model, *counts = row
+    return MatrixCell(str(topic), str(model), verdicts.get((topic, model), {}), *map(int, counts))
 
 
 def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:

@@ -47,7 +47,7 @@ def course_of(journal: bytes) -> Course:
     for record in _records(lines):
         name = (str(record.get("call")), str(record.get("attempt")))
         if record["type"] == "header":
-            most = (record.get("config") or {}).get("max_iterations")
+            most = _mapping(record.get("config")).get("max_iterations")
         elif record["type"] == "sent":
             calls, last_at = calls + 1, str(record.get("at", ""))
             open_calls.add(name)
@@ -73,8 +73,8 @@ def _records(lines: list[bytes]) -> Iterator[Json]:
 
 def _billed(record: Json) -> tuple[Decimal | None, int]:
     """Return what an attempt cost, if anybody told, and how many tokens it used."""
-    told: Any = record.get("reply") or record.get("error") or {}
-    usage = told.get("usage") or {}
+    told = _mapping(record.get("reply") or record.get("error"))
+    usage = _mapping(told.get("usage"))
     used = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     tokens = sum(each for each in used if isinstance(each, int))
     try:
@@ -82,6 +82,10 @@ def _billed(record: Json) -> tuple[Decimal | None, int]:
     except InvalidOperation:
         cost = None
     return cost if cost is None or cost.is_finite() else None, tokens
+
+
+def _mapping(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def whole_until(path: Path, offset: int) -> int:

@@ -1,0 +1,1 @@
+"""Runs as tables, files of other programs, and objects for Python; nothing here changes a run."""

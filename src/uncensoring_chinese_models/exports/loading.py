@@ -1,0 +1,270 @@
+"""Runs as typed objects: one of them, or all that are in a folder."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from uncensoring_chinese_models.errors import AuditToolError, RunStoreError, UsageError
+from uncensoring_chinese_models.exports.frames import data_frame
+from uncensoring_chinese_models.exports.rows import (
+    TABLES,
+    CallRow,
+    EvidenceRow,
+    FactRow,
+    HypothesisRow,
+    Row,
+    RunRow,
+    SampleRow,
+)
+from uncensoring_chinese_models.exports.tables import rows_of
+from uncensoring_chinese_models.run_files import JUDGED, read_files
+from uncensoring_chinese_models.run_tree import DEEPEST, MANIFEST, purpose_of
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.exports.frames import DataFrame
+    from uncensoring_chinese_models.run_files import RunFiles
+
+LONGEST_LINE = 1 << 24
+MOST_FOLDERS = 200_000
+"""So many folders are looked into for runs."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: its files as they are stored, and its tables, made when they are first asked for."""
+
+    files: RunFiles
+
+    @property
+    def name(self) -> str:
+        """The name that every row bears."""
+        return self.files.name
+
+    @property
+    def status(self) -> str:
+        """How it ended, or `unfinished`."""
+        return self.files.status
+
+    @property
+    def summary(self) -> Json | None:
+        """What `summary.json` holds; None while the run goes."""
+        return self.files.summary
+
+    @property
+    def settings(self) -> Json:
+        """Its config; with every default, once it has ended."""
+        return self.files.settings
+
+    @cached_property
+    def overview(self) -> RunRow:
+        """Its row in the table `runs`."""
+        own: RunRow
+        (own,) = self._rows(RunRow)
+        return own
+
+    @cached_property
+    def hypotheses(self) -> tuple[HypothesisRow, ...]:
+        """Every hypothesis that was ever held."""
+        return self._rows(HypothesisRow)
+
+    @cached_property
+    def evidence(self) -> tuple[EvidenceRow, ...]:
+        """Every excerpt that was ever cited."""
+        return self._rows(EvidenceRow)
+
+    @cached_property
+    def samples(self) -> tuple[SampleRow, ...]:
+        """Every sample of the target."""
+        return self._rows(SampleRow)
+
+    @cached_property
+    def calls(self) -> tuple[CallRow, ...]:
+        """Every attempt at a model call."""
+        return self._rows(CallRow)
+
+    @cached_property
+    def facts(self) -> tuple[FactRow, ...]:
+        """Every fact by arm, language and judge; empty if the run was not judged."""
+        return self._rows(FactRow)
+
+    def rows(self, table: str) -> tuple[Row, ...]:
+        """Return the rows of the table of this name."""
+        check_table(table)
+        return (self.overview,) if table == "runs" else getattr(self, table)
+
+    def to_frame(self, table: str = "samples") -> DataFrame:
+        """Return a table as a pandas data frame; needs the extra `export`."""
+        return data_frame(check_table(table), self.rows(table))
+
+    def _rows(self, kind: type[Any]) -> tuple[Any, ...]:
+        table = next(name for name, of in TABLES.items() if of is kind)
+        return rows_of(table, self.files)
+
+
+@dataclass(frozen=True)
+class Runs(Sequence[Run]):
+    """Many runs, in the order of their paths."""
+
+    found: tuple[Run, ...]
+    unreadable: dict[str, str] = field(default_factory=dict)
+    """What looked like a run and could not be read, by path, and why."""
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+
+    def __getitem__(self, index: int | slice) -> Run | Runs:
+        if isinstance(index, slice):
+            return Runs(self.found[index], self.unreadable)
+        return self.found[index]
+
+    def __len__(self) -> int:
+        return len(self.found)
+
+    def rows(self, table: str) -> Iterator[Row]:
+        """Yield the rows of all runs in the table of this name."""
+        check_table(table)
+        return (row for run in self.found for row in run.rows(table))
+
+    def to_frame(self, table: str = "samples") -> DataFrame:
+        """Return a table of all runs as a pandas data frame; needs the extra `export`."""
+        return data_frame(check_table(table), tuple(self.rows(table)))
+
+
+def check_table(name: str) -> type[Row]:
+    """Return the class of a table's rows.
+
+    Raises:
+        UsageError: there is no table of this name.
+    """
+    if name not in TABLES:
+        raise UsageError(f"There is no table {name!r}; the tables are {', '.join(TABLES)}.")
+    return TABLES[name]
+
+
+def load_run(path: str | Path) -> Run:
+    """Read a run directory or a bundle.
+
+    Raises:
+        RunStoreError: it is neither.
+        CorruptRunError: a file of it is not what a run writes.
+    """
+    return Run(read_files(Path(path)))
+
+
+def load_runs(folder: str | Path) -> Runs:
+    """Read every run and bundle in a folder, at any depth; a run itself counts as one.
+
+    What cannot be read is named in `unreadable`, and the others are there all the same. Symbolic
+    links are not followed. Two runs of one name bear their paths.
+
+    Raises:
+        RunStoreError: there is no such folder.
+    """
+    top = Path(folder)
+    if not top.is_dir() or _is_run(top):
+        return Runs((load_run(top),))
+    read: dict[Path, RunFiles] = {}
+    unreadable: dict[str, str] = {}
+    for path in sorted(_places(top)):
+        try:
+            read[path] = read_files(path)
+        except AuditToolError as err:
+            unreadable[path.relative_to(top).as_posix()] = str(err)
+    found = []
+    for own, run in _apart(top, read, unreadable):
+        try:
+            for table in TABLES:
+                run.rows(table)
+        except AuditToolError as err:
+            unreadable[own] = str(err)
+        else:
+            found.append(run)
+    return Runs(tuple(found), unreadable)
+
+
+def _apart(
+    top: Path, read: dict[Path, RunFiles], unreadable: dict[str, str]
+) -> Iterator[tuple[str, Run]]:
+    """Yield each run once, under a name that no other has."""
+    seen: dict[bytes, list[tuple[str, RunFiles]]] = {}
+    names = Counter(files.name for files in read.values())
+    for path, files in read.items():
+        own = path.relative_to(top).as_posix()
+        bare = replace(files, name="", folder=None, judged=())
+        others = seen.setdefault(files.journal, [])
+        twin = next((name for name, other in others if other == bare), None)
+        if twin is not None:
+            unreadable[own] = f"This is the same run as {twin}, and is told once."
+            continue
+        others.append((own, bare))
+        yield own, Run(replace(files, name=own) if names[files.name] > 1 else files)
+
+
+def _places(top: Path) -> Iterator[Path]:
+    """Yield every folder and archive below a folder that may be a run."""
+    pending, looked_into = [(top, 0)], 0
+    while pending:
+        folder, depth = pending.pop()
+        looked_into += 1
+        if looked_into > MOST_FOLDERS:
+            raise RunStoreError(
+                f"{top} holds more than {MOST_FOLDERS} folders; nothing was read. Give a folder "
+                "nearer to the runs."
+            )
+        for path in _entries(folder):
+            if _is_run(path) or _is_bundle(path):
+                yield path
+            elif path.is_dir() and depth < DEEPEST and not _is_record(path):
+                pending.append((path, depth + 1))
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what is in a folder, but for what is hidden and for symbolic links."""
+    try:
+        with os.scandir(folder) as entries:
+            return [
+                Path(entry.path)
+                for entry in entries
+                if not (entry.name.startswith(".") or entry.is_symlink())
+            ]
+    except OSError as err:
+        raise RunStoreError(f"{folder} cannot be read: {err.strerror}.") from err
+
+
+def _is_run(folder: Path) -> bool:
+    """Tell whether a folder is a run or an unpacked bundle."""
+    is_one = (folder / "journal.jsonl").is_file() or (folder / MANIFEST).is_file()
+    return is_one and not _is_record(folder)
+
+
+def _is_record(folder: Path) -> bool:
+    """Tell whether a folder holds what the doctor or judges left, and no run."""
+    journal = folder / "journal.jsonl"
+    if folder.name.endswith(JUDGED) or not journal.is_file() or journal.is_symlink():
+        return folder.name.endswith(JUDGED)
+    try:
+        with journal.open("rb") as file:
+            return purpose_of(file.readline(LONGEST_LINE)) is not None
+    except OSError:
+        return False  # whatever is wrong with it, reading it will say
+
+
+def _is_bundle(path: Path) -> bool:
+    if path.suffix != ".zip" or not path.is_file():
+        return False
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return MANIFEST in archive.namelist()
+    except (OSError, ValueError, zipfile.BadZipFile):
+        return False
