@@ -148,13 +148,18 @@ def _viewer(browser: Browser, folder: Path, runs: int) -> Figures:
         begun = time.perf_counter()
         with viewing(folder) as served:
             listing = f"{served.address.rstrip('/')}/index.json"
-            while json.loads(_asked(listing))["indexing"]:
+            while not _has_all(json.loads(_asked(listing)), runs):
                 time.sleep(0.2)
             told[key] = round(time.perf_counter() - begun, 2)
             told["page_s"] = _repeated(partial(_asked, served.address))
             told["json_s"] = _repeated(partial(_asked, listing))
             told["open_s"] = opened(browser, served.address)
     return told
+
+
+def _has_all(listing: Figures, runs: int) -> bool:
+    """Tell whether every run is listed, and none is still being read."""
+    return not listing["indexing"] and int(listing["total"]) == runs
 
 
 def _asked(address: str) -> bytes:
