@@ -18,9 +18,10 @@ from tests.support import run_ucm
 from uncensoring_chinese_models import load_runs
 from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError, UsageError
 from uncensoring_chinese_models.exports import frames
-from uncensoring_chinese_models.exports.csv_text import csv_lines, harmless
+from uncensoring_chinese_models.exports.csv_text import csv_lines
 from uncensoring_chinese_models.exports.rows import TABLES, CallRow, columns_of, row
 from uncensoring_chinese_models.exports.writing import FORMATS, export_runs, file_names
+from uncensoring_chinese_models.spreadsheets import harmless
 
 pytestmark = pytest.mark.wire
 
