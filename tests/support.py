@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from tests.provider import Provider, ScriptedAuditor, ScriptedTarget, between
+from uncensoring_chinese_models.chain import LINKS, START, line_hash, sealed
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.job import run_job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from uncensoring_chinese_models.budget import BudgetMeter
     from uncensoring_chinese_models.config import AuditConfig
@@ -180,3 +181,14 @@ def audit_here(
 def _json(path: Path) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(path.read_bytes())
     return value
+
+
+def rewrite(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Forge a journal: change its records and hash them all anew."""
+    path, last, forged = run / "journal.jsonl", START, b""
+    for line in path.read_bytes().splitlines():
+        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
+        change(record)
+        new = sealed(record, last)
+        last, forged = line_hash(new), forged + new + b"\n"
+    path.write_bytes(forged)

@@ -32,7 +32,9 @@ class Sampling(Settings):
     top_p: float | None = Field(default=None, gt=0, le=1)
     """Nucleus sampling; not sent when null."""
     seed: int | None = None
-    """Sent with each request as 64 times this plus the sample's index (modulo 2^31), so that runs with other seeds share no draw; not sent when null."""
+    """Sent with each request as `seed_step` times this plus the sample's index (modulo 2^31); not sent when null."""
+    seed_step: int = Field(default=MOST_SAMPLES, ge=1, le=MOST_SAMPLES)
+    """How far apart the seeds of two runs are that differ by one; with 64, runs whose seeds differ by less than 2^25 share no draw. 1 before version 0.6."""
     stop: list[str] = Field(default_factory=list)
     """Stop strings beside the template's own."""
     arms: list[Arm] = Field(default=["user_persona"], min_length=1)
@@ -261,10 +263,20 @@ class AuditConfig(Settings):
             del settings["facts"], settings["languages"]
         if self.likelihood == "off":
             del settings["likelihood"]
+        if self.sampling.seed is None or self.sampling.seed_step == 1:
+            del settings["sampling"]["seed_step"]
         # An address may imply the preset, and the preset decides what a body holds.
         settings["auditing_endpoint"]["preset"] = self.auditing_endpoint.preset_name
         settings["audited_endpoint"]["preset"] = self.audited_endpoint.preset_name
         return settings
+
+
+def recorded_config(recorded: Json) -> AuditConfig:
+    """Return the settings that a run recorded; one of before there were seed steps had steps of one."""
+    sampling = recorded.get("sampling")
+    if isinstance(sampling, dict) and "seed_step" not in sampling:
+        recorded = {**recorded, "sampling": {**sampling, "seed_step": 1}}
+    return AuditConfig.model_validate(recorded)
 
 
 def read_key(endpoint: Endpoint, *, required: bool = True, of: str = "") -> str | None:

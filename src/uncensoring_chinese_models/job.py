@@ -19,7 +19,7 @@ from uncensoring_chinese_models.auditor_prompt import AuditorPrompt, prompt_file
 from uncensoring_chinese_models.auditor_reply import response_format
 from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter, bound_of, describe
 from uncensoring_chinese_models.clients.layers import InFlight
-from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.config import AuditConfig, recorded_config
 from uncensoring_chinese_models.config_file import load_config
 from uncensoring_chinese_models.doctor.examination import canary_bounds, subjects_of
 from uncensoring_chinese_models.errors import (
@@ -30,6 +30,7 @@ from uncensoring_chinese_models.errors import (
 from uncensoring_chinese_models.facts import parse_facts, read_facts
 from uncensoring_chinese_models.journal import Journal
 from uncensoring_chinese_models.protocols import Notice
+from uncensoring_chinese_models.resumption import as_begun
 from uncensoring_chinese_models.run_store import RunStore, run_name
 from uncensoring_chinese_models.sampling import Sampler
 from uncensoring_chinese_models.sides import open_sides, stack, utc_now
@@ -82,6 +83,8 @@ def run_job(loaded: LoadedConfig, observer: Observer, *, resume: Path | None = N
         FatalError: the provider takes no further call; the run can be resumed.
         InterruptedRunError: the user stopped it; the run can be resumed.
     """
+    if resume is not None:
+        loaded = as_begun(loaded, resume)
     return asyncio.run(interruptible(_run(loaded, observer, resume), observer.notice))
 
 
@@ -207,7 +210,7 @@ def _already_finished(config: AuditConfig, folder: Path) -> JobResult | None:
     summary = store.read_summary()
     if summary.get("status") not in ENDED_FOR_GOOD:
         return None
-    _refuse_other_config(AuditConfig.model_validate(summary["config"]).identity(), config, folder)
+    _refuse_other_config(recorded_config(summary["config"]).identity(), config, folder)
     store.check_hashes(summary)
     return JobResult(folder, summary, was_finished=True)
 

@@ -17,7 +17,7 @@ from uncensoring_chinese_models.auditor_prompt import BUILT_IN
 from uncensoring_chinese_models.budget import BudgetGate, BudgetMeter
 from uncensoring_chinese_models.chain import whole_lines
 from uncensoring_chinese_models.clients.layers import InFlight, Journaled
-from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.config import AuditConfig, recorded_config
 from uncensoring_chinese_models.config_file import parse_mapping
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
@@ -140,7 +140,7 @@ async def _replay(
 
 def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
     recorded = journal.process.get("config") or parse_mapping(config_yaml, "config.yaml")
-    config = AuditConfig.model_validate(recorded)
+    config = recorded_config(recorded)
     prompt = journal.header.get("auditor_prompt")
     if config.auditor_prompt not in BUILT_IN and not isinstance(prompt, str):
         raise CorruptRunError("the journal does not hold the text of the auditor's prompt file")

@@ -15,7 +15,6 @@ from uncensoring_chinese_models.chat_templates import (
     inline_template,
     template_named,
 )
-from uncensoring_chinese_models.config import MOST_SAMPLES
 from uncensoring_chinese_models.domain import Arm, Call, CallKey, Json, Reply, Sample
 from uncensoring_chinese_models.errors import UnknownTemplateError
 from uncensoring_chinese_models.outcomes import classify
@@ -176,7 +175,7 @@ class Sampler:
         if sampling.top_p is not None:
             body["top_p"] = sampling.top_p
         if sampling.seed is not None:
-            body["seed"] = (sampling.seed * MOST_SAMPLES + key.sample) % _SEEDS
+            body["seed"] = (sampling.seed * sampling.seed_step + key.sample) % _SEEDS
         if stop:
             body["stop"] = list(stop)
         return self._addressed(body, chat=messages is not None)

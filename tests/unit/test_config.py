@@ -41,6 +41,7 @@ DEFAULTS: dict[str, Any] = {
         "temperature": 0.7,
         "top_p": None,
         "seed": None,
+        "seed_step": 64,
         "stop": [],
         "arms": ["user_persona"],
         "n": 1,
@@ -781,7 +782,17 @@ def test_likelihood_is_binding_and_without_it_older_runs_are_the_same():
     assert config(**battery, likelihood="echo").identity() != config(**battery).identity()
 
 
+def test_seed_steps_are_binding_where_a_seed_is_sent():
+    """A run from before there were any had steps of one, and says nothing of them."""
+    seeded = {"sampling": {"seed": 1}}
+    old = {"sampling": {"seed": 1, "seed_step": 1}}
+
+    assert "seed_step" not in config().identity()["sampling"]
+    assert "seed_step" not in config(**old).identity()["sampling"]
+    assert config(**seeded).identity() != config(**old).identity()
+
+
 def test_every_setting_is_free_or_binding():
     """A new setting must be given its place in one of the two tables, or a test of its own."""
-    tested = {path for path, _ in FREE + BINDING} | {"likelihood"}
+    tested = {path for path, _ in FREE + BINDING} | {"likelihood", "sampling.seed_step"}
     assert tested == set(leaves(AuditConfig))

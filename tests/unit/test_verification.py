@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import audit_here, audited_provider
+from tests.support import audit_here, audited_provider, rewrite
 from uncensoring_chinese_models import __version__, run_tree
 from uncensoring_chinese_models.chain import LINKS, START, line_hash, sealed
 from uncensoring_chinese_models.checking_cli import verify
@@ -39,17 +39,6 @@ def run(made, tmp_path):
 def said(folder):
     """Return every failure as it is printed."""
     return [str(failure) for failure in verify_run(folder).failures]
-
-
-def rewrite(run, change):
-    """Forge the journal: change its records and hash them all anew."""
-    path, last, forged = run / "journal.jsonl", START, b""
-    for line in path.read_bytes().splitlines():
-        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
-        change(record)
-        new = sealed(record, last)
-        last, forged = line_hash(new), forged + new + b"\n"
-    path.write_bytes(forged)
 
 
 def edit(path, change):

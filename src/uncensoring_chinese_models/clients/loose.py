@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 
+_MOST = 2**53
+"""No host counts as far; beyond it, numbers are not the same in every program."""
+
+
 def mapping(value: object) -> Json:
     """Return the value if it is a mapping, else an empty one."""
     return value if isinstance(value, dict) else {}
@@ -30,7 +34,7 @@ def count(value: object) -> int | None:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if value >= 0 else None
+    return value if 0 <= value < _MOST else None
 
 
 def tokens(logprobs: object) -> tuple[Token, ...]:
