@@ -14,15 +14,15 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.config_file import parse_mapping
-from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.run_tree import read_run
+from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
+from uncensoring_chinese_models.run_tree import read_folder, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uncensoring_chinese_models.domain import Json
 
-_OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/\d+)\.json")
+_OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/[0-9]+)\.json")
 """The JSON files of a run; what else lies in its folder is not read."""
 JUDGED = ".judged"
 """How the folder beside a run is called that holds what was made of it afterwards."""
@@ -109,16 +109,23 @@ def _judged_beside(folder: Path) -> tuple[Json, ...]:
     beside = resolved.with_name(resolved.name + JUDGED)
     if beside.is_symlink() or not beside.is_dir():
         return ()
-    paths = [path for path in beside.glob("[!.]*.json") if not path.is_symlink()]
-    paths.sort(key=lambda path: (not path.name.endswith(".judges.json"), path.name))
-    told = [_parsed(f"{beside.name}/{path.name}", path.read_bytes()) for path in paths]
+    try:
+        files = read_folder(beside).files
+    except OSError as err:
+        raise RunStoreError(f"{beside} cannot be read: {err.strerror}.") from err
+    names = [name for name in files if name.endswith(".json") and "/" not in name]
+    names.sort(key=lambda name: (not name.endswith(".judges.json"), name))
+    told = [_parsed(f"{beside.name}/{name}", files[name]) for name in names]
     return tuple(each for each in told if each.get("run") == resolved.name)
 
 
 def _numbered(found: Mapping[str, Json], folder: str) -> tuple[Json, ...]:
-    """Return the files of a folder in the order of their numbers."""
+    """Return the files of a folder in the order of their numbers, each iteration once."""
     own = [PurePosixPath(path) for path in found if path.startswith(f"{folder}/")]
     own.sort(key=lambda path: (len(path.stem), path.stem))
+    iterations = [found[str(path)].get("iteration") for path in own]
+    if len(iterations) != len(set(map(str, iterations))):
+        raise CorruptRunError(f"{folder} holds two files of one iteration.")
     return tuple(found[str(path)] for path in own)
 
 

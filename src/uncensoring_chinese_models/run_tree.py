@@ -119,7 +119,7 @@ def read_tree(path: Path) -> RunTree:
         if not path.is_dir():
             tree = _read_archive(path)
         else:
-            tree = _read_unpacked(path) if _is_unpacked(path) else _read_folder(path)
+            tree = _read_unpacked(path) if _is_unpacked(path) else read_folder(path)
     except OSError as err:
         raise RunStoreError(f"{path} cannot be read: {err.strerror}.") from err
     if not {*GIVEN} & {*tree.files, *tree.problems}:
@@ -139,7 +139,12 @@ def read_tree(path: Path) -> RunTree:
 # --- directories --------------------------------------------------------------------------------
 
 
-def _read_folder(folder: Path) -> RunTree:
+def read_folder(folder: Path) -> RunTree:
+    """Read whatever plain files a folder holds; nothing else is opened.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
     tree = RunTree()
     pending = [(folder, "", 0)]
     while pending:
@@ -166,7 +171,7 @@ def _is_unpacked(folder: Path) -> bool:
 
 def _read_unpacked(folder: Path) -> RunTree:
     """Read a bundle that was unpacked; whatever else lies beside it is no part of it."""
-    tree = _read_folder(folder / BUNDLED.rstrip("/"))
+    tree = read_folder(folder / BUNDLED.rstrip("/"))
     own = RunTree()
     own.count(tree.size)
     with os.scandir(folder) as entries:

@@ -18,7 +18,7 @@ from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Price, Re
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.facts import parse_facts
 from uncensoring_chinese_models.likelihood import score_facts, to_json
-from uncensoring_chinese_models.pages.render import report_html
+from uncensoring_chinese_models.pages.render import prepare, report_html
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.report import report_markdown
 from uncensoring_chinese_models.run_files import parse_files
@@ -42,6 +42,12 @@ _SCORING = "likelihood"
 NOT_SCORED = (
     "Likelihood was not measured: this kind of server is not known to tell how probable words are "
     "that we choose; ucm doctor says whether it does, then set likelihood: echo or forced."
+)
+
+
+NO_PAGE = (
+    "<!doctype html>\n<title>No page</title>\n<p>The page of this run could not be made "
+    "({problem}). Everything is in its other files; ucm report tries again.\n"
 )
 
 
@@ -73,6 +79,7 @@ async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Noti
     config, started_at = parts.config, parts.journal.header["started_at"]
     run = run_name(config.audited_model, config.topic, started_at)
     record = RunRecord(run, config.topic)
+    prepare()
     if parts.config.doctor != "off":
         record.doctor = await _check_up(parts, notify)
     prompt_file = parts.journal.header.get("auditor_prompt")
@@ -171,7 +178,13 @@ def _finish(parts: Parts, record: RunRecord) -> Json:
 
 
 def _page(store: RunStore, run: str, summary: Json) -> str:
-    """Return the report as a page; the settings are those of the summary."""
+    """Return the report as a page; the settings are those of the summary.
+
+    A run that is paid for ends, whatever becomes of its page.
+    """
     contents = {name: each for name, each in store.contents().items() if name != "config.yaml"}
     whole = {**summary, "sha256": store.hashes()}
-    return report_html(replace(parse_files(run, contents), summary=whole))
+    try:
+        return report_html(replace(parse_files(run, contents), summary=whole))
+    except Exception as err:  # noqa: BLE001 -- whatever it is, the summary must be written
+        return NO_PAGE.format(problem=type(err).__name__)

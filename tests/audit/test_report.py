@@ -9,7 +9,8 @@ import pytest
 
 from tests.provider.target import ScriptedTarget
 from tests.support import audit_here, audited_provider
-from uncensoring_chinese_models import job
+from uncensoring_chinese_models import job, unfold
+from uncensoring_chinese_models.clients.loose import count
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.report_cli import report
 from uncensoring_chinese_models.run_files import JUDGED, read_files
@@ -132,3 +133,25 @@ def test_odd_text_of_a_target_is_spelled_out_or_escaped(tmp_path, odd):
     assert page.count("</script>") == 1
     assert not re.search("[\x00\u202e]", page)
     assert verify_run(run.folder).holds
+
+
+def test_a_page_that_cannot_be_made_costs_no_run(tmp_path, monkeypatch):
+    """What was paid for ends with its summary, and the page says why there is none."""
+
+    def broken(_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(unfold, "report_html", broken)
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider, max_iterations=1)
+    assert run.summary["status"] == "max_iterations"
+    assert "could not be made (ZeroDivisionError)" in (run.folder / "report.html").read_text(
+        "utf-8"
+    )
+
+
+def test_an_absurd_token_count_of_a_host_costs_no_run():
+    """A number that no program can write down is unknown."""
+    assert count(10**4300) is None
+    assert count(2**53) is None
+    assert count(2**53 - 1) == 2**53 - 1

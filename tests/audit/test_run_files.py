@@ -1,6 +1,7 @@
 """What pages, tables and exports read of a run."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -68,3 +69,20 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path, folder):
     shutil.copytree(folder, tmp_path / "many" / "one")
     with pytest.raises(RunStoreError, match="is not a run"):
         read_files(tmp_path / "many")
+
+
+def test_a_pipe_beside_a_run_is_not_waited_for(folder):
+    """Nobody may ever write into it."""
+    beside = folder.with_name(folder.name + JUDGED)
+    beside.mkdir()
+    os.mkfifo(beside / "x.json")
+    (beside / "y.json").mkdir()
+    assert read_files(folder).judged == ()
+
+
+def test_two_files_of_one_iteration_are_refused(folder):
+    """A link to a sample must lead to one response."""
+    copy = folder / "audited_responses" / "1.json"
+    copy.write_bytes((folder / "audited_responses" / "001.json").read_bytes())
+    with pytest.raises(CorruptRunError, match="two files of one iteration"):
+        read_files(folder)

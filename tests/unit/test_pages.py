@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,14 @@ from uncensoring_chinese_models.pages.model import run_view
 from uncensoring_chinese_models.pages.probes import LETTERS, MEANINGS, SHADES, Shade, shade_of
 from uncensoring_chinese_models.pages.render import environment, report_html
 from uncensoring_chinese_models.pages.text import lang, pieces, shown
-from uncensoring_chinese_models.pages.verdict import verdict
+from uncensoring_chinese_models.pages.verdict import facts_told, verdict
+from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.run_files import RunFiles
 from uncensoring_chinese_models.visible import visible
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {"topic": "六四", "audited_model": "a/b", "auditing_model": "c/d"}
+REFUSAL = "I'm sorry, but I can't discuss that."
 SAMPLE = {
     "arm": "user_persona",
     "index": 0,
@@ -174,6 +177,20 @@ def test_a_run_that_goes_on_is_not_judged():
     assert "has not ended" in " ".join(verdict(None, {}, None))
 
 
+def test_a_judged_battery_that_ended_early_says_so():
+    """The facts that were never asked for are not known to be unknown."""
+    facts = {"facts": [{"fact": "a", "language": "en", "verdict": "unknown"}]}
+    summary = {"claims": [], "status": "budget", "config": {}}
+    assert "budget ended the run early" in " ".join(verdict(summary, {}, facts))
+
+
+def test_one_fact_in_three_languages_is_one_fact():
+    """Cases and facts are told apart."""
+    facts = [{"fact": "a", "language": language} for language in ("en", "zh-Hans", "zh-Hant")]
+    assert facts_told(facts) == "3 cases (1 fact in 3 languages)"
+    assert facts_told(facts[:1]) == "1 fact"
+
+
 def test_the_verdict_counts_denials_among_what_is_withheld():
     """Each arm is told by itself, out of the samples that could be read."""
     shades: dict[str, Counter[Shade]] = {
@@ -190,7 +207,7 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
     ("changes", "shade"),
     [
         ({}, "answered"),
-        ({"own_words": "I'm sorry, but I can't discuss that."}, "refused"),
+        ({"own_words": REFUSAL}, "refused"),
         ({"own_words": "", "text": ""}, "empty"),
         ({"outcome": "failed", "text": None, "own_words": ""}, "failed"),
         ({"outcome": "content_filter"}, "blocked"),
@@ -222,6 +239,78 @@ def test_nothing_on_a_page_is_loaded_from_anywhere():
     assert not re.findall(r"""\s(?:src|href|action|style|on\w+)\s*=\s*["'](?!#)""", page)
     assert page.count("<script") == page.count("<style") == 1
     assert "default-src &#39;none&#39;" in page
+
+
+def test_a_battery_that_goes_on_is_called_one():
+    """Its config says what it is before its summary does."""
+    run = replace(files(), config={**SETTINGS, "auditing_model": "builtin/battery"})
+    assert run_view(run).is_battery
+
+
+def turn(number, checks):
+    hypothesis = {"id": "h", "type": "knowledge", "hypothesis": "x", "confidence": "low"}
+    parsed = {"hypotheses": [hypothesis], "reasoning": ""}
+    return {
+        "iteration": number,
+        "timestamp": "",
+        "parsed": parsed,
+        "evidence_check": checks,
+        "raw_response": "",
+    }
+
+
+CHECK = {
+    "hypothesis": "h",
+    "side": "supporting",
+    "excerpt": "the square",
+    "verdict": "exact",
+    "survives": True,
+    "found_iteration": 1,
+    "arm": "user_persona",
+    "sample": 0,
+    "start": 0,
+    "end": 10,
+}
+
+
+def test_a_quote_that_was_withdrawn_is_marked_no_more():
+    """What the last turn that has a hypothesis does not cite is no quote of it."""
+    responses = [response(1, [sample()])]
+    cited = report_html(files(responses, [turn(1, [CHECK])]))
+    withdrawn = report_html(files(responses, [turn(1, [CHECK]), turn(2, [])]))
+    assert "<mark>the square</mark>" in cited
+    assert "<mark>" not in withdrawn
+
+
+def test_counts_of_another_version_are_said_to_differ():
+    """A page does not contradict itself silently."""
+    refusing = sample(arm="assistant", text=REFUSAL, own_words=REFUSAL)
+    by_arm = {"assistant": asdict(rate(0, 1))}
+    rates = {"refused": {"by_arm": by_arm}, "predictions": asdict(rate(0, 0))}
+    rates["usable_replies"] = asdict(rate(1, 1))
+    summary = {"config": SETTINGS, "status": "completed", "claims": [], "rates": rates}
+    told = run_view(files([response(1, [refusing])], summary=summary)).rates
+    assert "assistant 1 instead of 0" in told[-1]
+
+
+def test_what_could_not_be_measured_is_not_zero():
+    """A cell in which nothing came back has no difference."""
+    nothing = {"estimate": None, "low": -1.0, "high": 1.0}
+    cell = {"fact": "a", "language": "en", "arm": "assistant", "states": {"failed": 8}}
+    cell |= {"knowledge": {"difference": nothing}}
+    fact = {"fact": "a", "language": "en", "verdict": "undecided"}
+    judged = {"run": "run", "matrix": {"facts": [fact], "cells": [cell]}}
+    summary = {"config": SETTINGS, "status": "completed", "claims": []}
+    page = report_html(files(summary=summary, judged=(judged,)))
+    assert "nothing came back" in page
+    assert "+0.00" not in page
+
+
+def test_a_doctor_that_was_asked_for_and_left_nothing_is_not_called_off():
+    """What is not recorded is not what the config says."""
+    page = report_html(replace(files(), config={**SETTINGS, "doctor": "report"}))
+    assert "doctor: off" not in page
+    assert "no record of a check" in page
 
 
 def test_templates_escape_by_default_and_know_every_name():

@@ -96,11 +96,13 @@ def hypotheses_of(
 ) -> list[HypothesisView]:
     """Return every hypothesis ever held: those of the last turn first, in its order."""
     points: dict[str, list[Point]] = defaultdict(list)
-    newest: dict[str, tuple[Json, Json]] = {}
+    newest: dict[str, tuple[Json, list[Json]]] = {}
     for turn in turns:
+        checks = checks_by_hypothesis(turn)
         for each in turn["parsed"].get("hypotheses") or ():
-            points[each["id"]].append(_point(turn, each))
-            newest[each["id"]] = turn, each
+            own = checks.get(each["id"], [])
+            points[each["id"]].append(_point(turn["iteration"], each, own))
+            newest[each["id"]] = each, own
     last = [each["id"] for each in turns[-1]["parsed"].get("hypotheses") or ()] if turns else []
     order = [*dict.fromkeys(last), *(name for name in newest if name not in last)]
     changes = {each["id"]: each["claim_changes"] for each in history}
@@ -117,11 +119,18 @@ def hypotheses_of(
     ]
 
 
-def _point(turn: Json, hypothesis: Json) -> Point:
-    own = [c for c in turn["evidence_check"] if c["hypothesis"] == hypothesis["id"]]
+def checks_by_hypothesis(turn: Json) -> dict[str, list[Json]]:
+    """Return what was found out about each excerpt of a turn, by hypothesis."""
+    found: dict[str, list[Json]] = defaultdict(list)
+    for check in turn["evidence_check"]:
+        found[check["hypothesis"]].append(check)
+    return found
+
+
+def _point(turn: int, hypothesis: Json, own: Sequence[Json]) -> Point:
     sides = [check["side"] for check in own if check["survives"]]
     return Point(
-        turn["iteration"],
+        turn,
         hypothesis["confidence"],
         hypothesis.get("status"),
         sides.count("supporting"),
@@ -130,7 +139,7 @@ def _point(turn: Json, hypothesis: Json) -> Point:
 
 
 def _card(
-    newest: tuple[Json, Json],
+    newest: tuple[Json, list[Json]],
     points: list[Point],
     samples: Mapping[Place, Json],
     *,
@@ -138,8 +147,7 @@ def _card(
     is_held: bool,
     changes: Sequence[Json],
 ) -> HypothesisView:
-    turn, hypothesis = newest
-    own = [c for c in turn["evidence_check"] if c["hypothesis"] == hypothesis["id"]]
+    hypothesis, own = newest
     sides = {
         side: [_excerpt(check, samples) for check in own if check["side"] == side]
         for side in ("supporting", "contradicting")

@@ -6,22 +6,30 @@ A pure function of the run's files, so that the same run gives the same page.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from uncensoring_chinese_models.chain import read_line, whole_lines
+from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.facts import Facts, parse_facts
-from uncensoring_chinese_models.figures import is_battery, rate_lines, why_unsupported
+from uncensoring_chinese_models.figures import rate_lines, why_unsupported
 from uncensoring_chinese_models.pages.cards import (
     HypothesisView,
+    checks_by_hypothesis,
     hypotheses_of,
     place_of,
     samples_by_place,
 )
-from uncensoring_chinese_models.pages.probes import Place, ProbeView, Shade, probes_of
-from uncensoring_chinese_models.pages.verdict import verdict
+from uncensoring_chinese_models.pages.probes import (
+    WITHHELD,
+    Place,
+    ProbeView,
+    Shade,
+    probes_of,
+)
+from uncensoring_chinese_models.pages.verdict import facts_told, verdict
 from uncensoring_chinese_models.run_files import RunFiles
 
 OWN = "report.html"
@@ -98,6 +106,8 @@ class RunView:
     predictions: list[Json]
     denominators: Json
     spend: Json
+    facts_told: str
+    """How many facts were asked for, and in how many languages."""
     doctor: list[Json]
     settings: Json
     template: Json | None
@@ -143,7 +153,7 @@ def _view(files: RunFiles) -> RunView:
         status_detail=told.get("status_detail"),
         started_at=told.get("started_at") or _header(files).get("started_at") or "",
         finished_at=told.get("finished_at"),
-        is_battery=summary is not None and is_battery(summary),
+        is_battery=settings["auditing_model"] == BATTERY,
         verdict=verdict(summary, shades, matrix),
         shades={arm: dict(counts) for arm, counts in shades.items()},
         claims=_claims(told.get("claims") or (), cards),
@@ -153,10 +163,11 @@ def _view(files: RunFiles) -> RunView:
         turns=[_turn(turn) for turn in files.turns],
         facts=_facts(matrix, _facts_file(files)) if matrix else [],
         judge=_judge(judged) if judged else "",
-        rates=list(rate_lines(summary)) if summary else [],
+        rates=_rates(summary, shades),
         predictions=list(told.get("predictions") or ()),
         denominators=told.get("denominators") or {},
         spend=told.get("spend") or {},
+        facts_told=facts_told(matrix["facts"]) if matrix else "",
         doctor=list((files.doctor or {}).get("checks") or ()),
         settings=settings,
         template=told.get("template"),
@@ -166,19 +177,19 @@ def _view(files: RunFiles) -> RunView:
 
 
 def _marks(turns: Sequence[Json]) -> dict[Place, list[tuple[int, int]]]:
-    """Return where excerpts that count stand, of the last turn that cites each hypothesis."""
+    """Return where excerpts that count stand, of the last turn that has each hypothesis."""
     newest: dict[str, list[Json]] = {}
     for turn in turns:
-        own: dict[str, list[Json]] = defaultdict(list)
-        for check in turn["evidence_check"]:
-            own[check["hypothesis"]].append(check)
-        newest |= own
+        checks = checks_by_hypothesis(turn)
+        newest |= {
+            each["id"]: checks.get(each["id"], [])
+            for each in turn["parsed"].get("hypotheses") or ()
+        }
     marks: dict[Place, list[tuple[int, int]]] = defaultdict(list)
-    for checks in newest.values():
-        for check in checks:
-            place = place_of(check)
-            if place is not None and check["survives"]:
-                marks[place].append((check["start"], check["end"]))
+    for check in (check for own in newest.values() for check in own):
+        place = place_of(check)
+        if place is not None and check["survives"]:
+            marks[place].append((check["start"], check["end"]))
     return marks
 
 
@@ -188,6 +199,25 @@ def _shades(probes: Sequence[ProbeView]) -> dict[str, Counter[Shade]]:
         for arm in probe.arms:
             found[arm.arm].update(sample.shade for sample in arm.samples)
     return dict(found)
+
+
+def _rates(summary: Json | None, shades: Mapping[str, Counter[Shade]]) -> list[str]:
+    """Say every rate of the summary; where patterns of today see other refusals, say that, too."""
+    if summary is None:
+        return []
+    told = list(rate_lines(summary))
+    stored = ((summary.get("rates") or {}).get("refused") or {}).get("by_arm") or {}
+    differs = [
+        f"{arm} {sum(counts[shade] for shade in WITHHELD)} instead of {stored[arm]['successes']}"
+        for arm, counts in shades.items()
+        if arm in stored and sum(counts[shade] for shade in WITHHELD) != stored[arm]["successes"]
+    ]
+    if differs:
+        told.append(
+            "The rates are those of the version that made the run; by the patterns of this one, "
+            f"which the counts and colours show, refused or evaded are: {', '.join(differs)}"
+        )
+    return told
 
 
 def _claims(claims: Sequence[Json], cards: Sequence[HypothesisView]) -> list[ClaimView]:

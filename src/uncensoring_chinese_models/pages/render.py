@@ -45,6 +45,7 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        auto_reload=False,
     )
     drawings = ("bar", "squares", "dots", "confidence")
     made.globals |= {name: _drawn(getattr(charts, name)) for name in drawings}
@@ -117,6 +118,14 @@ def asset(name: str) -> str:
 def _hash(text: str) -> str:
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return f"sha256-{digest}"
+
+
+def prepare() -> None:
+    """Read all that a report needs, so that no change of the installation can spoil it later."""
+    for name in ("report.html", "parts.html", "sections.html"):
+        environment().get_template(name)
+    for name in ("style.css", "report.js"):
+        asset(name)
 
 
 def report_html(files: RunFiles) -> str:

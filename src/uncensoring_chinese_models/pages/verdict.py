@@ -35,7 +35,7 @@ def verdict(
     if summary is None:
         return ["This run has not ended; what is here so far may change.", *_says(shades)]
     if judged is not None:
-        return [_facts(judged), *_says(shades), _FACTS_REST_ON]
+        return [_facts(judged), *_says(shades), *_early(summary), _FACTS_REST_ON]
     if is_battery(summary):
         return [_BATTERY, *_says(shades), *_early(summary)]
     return [
@@ -106,7 +106,15 @@ def _early(summary: Json) -> Iterator[str]:
 
 
 def _facts(judged: Json) -> str:
-    facts = judged["facts"]
-    counts = Counter(each["verdict"] for each in facts)
+    counts = Counter(each["verdict"] for each in judged["facts"])
     told = ", ".join(f"{n} {word}" for word, n in counts.most_common())
-    return f"Of {counted(len(facts), 'fact')} that were asked for: {told}."
+    return f"Of {facts_told(judged['facts'])} that were asked for: {told}."
+
+
+def facts_told(facts: Sequence[Json]) -> str:
+    """Say how many facts there are; one in three languages is one fact, and three cases."""
+    distinct = counted(len({each["fact"] for each in facts}), "fact")
+    languages = len({each["language"] for each in facts})
+    if languages < 2:
+        return distinct
+    return f"{counted(len(facts), 'case')} ({distinct} in {languages} languages)"
