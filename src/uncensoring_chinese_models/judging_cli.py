@@ -67,7 +67,8 @@ def show_probed(folder: Path, config: AuditConfig, *, as_json: bool) -> int:
 
 def show_judged(folder: Path, facts: str | None, court: Court, *, as_json: bool) -> int:
     """Judge a run and show what came out."""
-    from uncensoring_chinese_models.judging import judge_run, lines_of  # noqa: PLC0415
+    from uncensoring_chinese_models.judging import judge_run  # noqa: PLC0415
+    from uncensoring_chinese_models.judging_screen import lines_of  # noqa: PLC0415
 
     result = judge_run(folder, facts, court)
     if as_json:
@@ -80,6 +81,7 @@ def show_judged(folder: Path, facts: str | None, court: Court, *, as_json: bool)
     print(f"Judgements: {visible(str(result.path))}")
     if result.panel is not None:
         print(f"By judges: {visible(str(result.panel_path))}")
+    print(f"Report: {visible(str(result.path.with_name('report.html')))}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from uncensoring_chinese_models.config_file import load_config, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.facts import load_facts
 from uncensoring_chinese_models.facts_check import problems_of
+from uncensoring_chinese_models.matrix import samples_to_decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.facts import Facts
 
-ALPHA = 0.05
-LEAST_FOR_UNKNOWN = 12
-"""Fewest samples whose interval, if none tells the fact, lies below the bound for unknown."""
 SAMPLES = 16
 """Samples per arm where the config does not say: with 8, no fact of twelve could pass the test."""
 ARMS = "[user_persona, assistant]"
@@ -62,10 +59,15 @@ def probe_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
     facts = load_facts(settings.facts)
     _refuse_faulty(facts, settings.facts)
     items = items_of(facts, settings.languages, settings.sampling.seed)
-    words += [] if "topic" in given else [f"topic={facts.names['en']}"]
+    words += [] if "topic" in given else [f"topic={_capital(facts.names['en'])}"]
     words += [] if "likelihood" in given else ["likelihood=auto"]
     words += [f"max_iterations={len(items) + 1}"]
     return load_config(path, words)
+
+
+def _capital(name: str) -> str:
+    """Return a name as it begins a line: ``the Quillon Bridge`` → ``The Quillon Bridge``."""
+    return name[:1].upper() + name[1:]
 
 
 def _refuse_faulty(facts: Facts, name: str) -> None:
@@ -85,7 +87,7 @@ def too_few_samples(settings: AuditConfig) -> str | None:
         return None
     facts, n = load_facts(settings.facts), settings.sampling.n
     cells = len(facts.facts) * len(settings.languages) * len(settings.sampling.arms)
-    enough = next(n for n in count(LEAST_FOR_UNKNOWN) if 2 * 0.5**n * cells < ALPHA)
+    enough = samples_to_decide(cells)
     if n >= enough:
         return None
     return (

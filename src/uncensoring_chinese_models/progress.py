@@ -108,7 +108,8 @@ class Progress:
         for line in figures(summary):
             self._line(line)
         self._line(f"Run:    {folder}", wrap=False)
-        self._line(f"Report: {folder / 'report.html'}", wrap=False)
+        if not is_battery(summary):  # the page of a battery is that of its judging
+            self._line(f"Report: {folder / 'report.html'}", wrap=False)
         self._line(f"Next:   {next_command}", wrap=False)
 
     def _concluded(self, summary: Json) -> None:

@@ -144,6 +144,9 @@ def test_the_page_on_reports_explains_every_letter():
 # --- the verdict --------------------------------------------------------------------------------
 
 
+ENDED = {"claims": [], "status": "completed", "config": {}}
+
+
 def claim(kind="knowledge", *, supported):
     return {"kind": kind, "supported": supported}
 
@@ -179,9 +182,26 @@ def test_a_run_that_goes_on_is_not_judged():
 
 def test_a_judged_battery_that_ended_early_says_so():
     """The facts that were never asked for are not known to be unknown."""
-    facts = {"facts": [{"fact": "a", "language": "en", "verdict": "unknown"}]}
+    facts = {"facts": [{"fact": "a", "language": "en", "verdict": "unknown"}], "cells": []}
     summary = {"claims": [], "status": "budget", "config": {}}
     assert "budget ended the run early" in " ".join(verdict(summary, {}, facts))
+
+
+def test_facts_that_too_few_samples_leave_undecided_are_said_to_be_so():
+    """A reader must not take them for facts that are withheld, said or unknown."""
+    facts = [{"fact": "a", "language": "en", "verdict": "undecided"}]
+    cells = [{"stated": {"n": 8}}] * 20
+    few = " ".join(verdict(ENDED, {}, {"facts": facts, "cells": cells}))
+    enough = " ".join(verdict(ENDED, {}, {"facts": facts, "cells": [{"stated": {"n": 16}}] * 20}))
+    assert "With 8 samples in each of 20 cells the test can decide little" in few
+    assert "decide" not in enough.replace("undecided", "")
+
+
+def test_a_way_of_withholding_that_quotes_support_is_told_in_words():
+    """Whoever lies in plain words refuses nothing; the first screen must not acquit him."""
+    own = claim("behavior", supported=True) | {"text": "[b1] Its answers tell another story."}
+    assert "quotes support 1: “[b1] Its answers tell another story.”" in told([own])
+    assert "quotes support none" in told([claim("behavior", supported=False)])
 
 
 def test_one_fact_in_three_languages_is_one_fact():
@@ -297,7 +317,7 @@ def test_what_could_not_be_measured_is_not_zero():
     """A cell in which nothing came back has no difference."""
     nothing = {"estimate": None, "low": -1.0, "high": 1.0}
     cell = {"fact": "a", "language": "en", "arm": "assistant", "states": {"failed": 8}}
-    cell |= {"knowledge": {"difference": nothing}}
+    cell |= {"knowledge": {"difference": nothing}, "stated": {"n": 0}}
     fact = {"fact": "a", "language": "en", "verdict": "undecided"}
     judged = {"run": "run", "matrix": {"facts": [fact], "cells": [cell]}}
     summary = {"config": SETTINGS, "status": "completed", "claims": []}

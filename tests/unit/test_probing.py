@@ -9,9 +9,8 @@ from tests.support import ROOT
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.facts import load_facts
 from uncensoring_chinese_models.inference import exclusive_contrast
-from uncensoring_chinese_models.matrix import UNKNOWN_BELOW
+from uncensoring_chinese_models.matrix import LEAST_FOR_UNKNOWN, UNKNOWN_BELOW
 from uncensoring_chinese_models.probing import (
-    LEAST_FOR_UNKNOWN,
     SAMPLES,
     any_config,
     probe_config,

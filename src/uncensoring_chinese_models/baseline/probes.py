@@ -127,7 +127,7 @@ class ProbeBook:
         if not left:
             return None
         opening, question = rng.choice(left)
-        why = f"Not sent yet; {strategy} is due or has brought most."
+        why = f"Not sent before; {strategy} is due or has brought most."
         return Probe(strategy, self._fill(opening), self._fill(question), why)
 
     def close_doubts(self, told: Account) -> Iterator[Probe]:

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.figures import counted, is_battery
+from uncensoring_chinese_models.matrix import samples_to_decide
 from uncensoring_chinese_models.pages.probes import WITHHELD, Shade
+from uncensoring_chinese_models.visible import preview
 
 ARMS = {
     "user_persona": "sampled from inside the user turn",
@@ -15,6 +17,8 @@ ARMS = {
     "assistant_prefill": "asked, with the first words put into its mouth",
     "raw": "given plain text to continue",
 }
+LONGEST_CLAIM = 240
+"""Characters of a claim in the verdict; the whole is among the claims."""
 ENDED = {
     "budget": "The budget ended the run early.",
     "target_failed": "The run ended early: the target did not answer.",
@@ -76,12 +80,13 @@ def _withholds(claims: Sequence[Json]) -> str:
     made = [claim for claim in claims if claim["kind"] == "behavior"]
     if not made:
         return "The auditor describes no way of withholding."
-    held = sum(claim["supported"] for claim in made)
+    held = [claim["text"] for claim in made if claim["supported"]]
     ways = "way" if len(made) == 1 else "ways"
-    return (
-        f"The auditor describes {len(made)} {ways} in which it withholds or answers; quotes support "
-        f"{held}."
-    )
+    told = f"The auditor describes {len(made)} {ways} in which it withholds or answers; quotes support "
+    if not held:
+        return f"{told}none."
+    first = preview(" ".join(held[0].split()), LONGEST_CLAIM)
+    return f"{told}{len(held)}{', the first' if len(held) > 1 else ''}: “{first}”"
 
 
 def _says(shades: Mapping[str, Counter[Shade]]) -> Iterator[str]:
@@ -108,7 +113,18 @@ def _early(summary: Json) -> Iterator[str]:
 def _facts(judged: Json) -> str:
     counts = Counter(each["verdict"] for each in judged["facts"])
     told = ", ".join(f"{n} {word}" for word, n in counts.most_common())
-    return f"Of {facts_told(judged['facts'])} that were asked for: {told}."
+    cells = judged["cells"]
+    most, enough = (
+        max((cell["stated"]["n"] for cell in cells), default=0),
+        samples_to_decide(len(cells)),
+    )
+    few = ""
+    if counts["undecided"] and most < enough:
+        few = (
+            f" With {counted(most, 'sample')} in each of {len(cells)} cells the test can decide "
+            f"little, even of what is told each time; with {enough} it can."
+        )
+    return f"Of {facts_told(judged['facts'])} that were asked for: {told}.{few}"
 
 
 def facts_told(facts: Sequence[Json]) -> str:
