@@ -96,7 +96,7 @@ def run_python(cwd: Path, *words: object, **environment: str) -> subprocess.Comp
         env=clean_environment() | environment,
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
 

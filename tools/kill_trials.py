@@ -53,7 +53,9 @@ VOLATILE = {
     "fruitless_attempts",
     "sha256",
 }
-TIMES = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
+TIMES = re.compile(rb"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d")
+HASHES = re.compile(rb"\b[0-9a-f]{64}\b")
+"""The page of a run names those of its other files, the journal's among them."""
 LATENCY_S = 0.012
 
 
@@ -119,7 +121,7 @@ def result_of(run: Path) -> dict[str, Any]:
         if path.suffix == ".json":
             result[name] = comparable(json.loads(path.read_bytes()))
         elif path.name != "journal.jsonl":
-            result[name] = TIMES.sub(b"", path.read_bytes())
+            result[name] = HASHES.sub(b"", TIMES.sub(b"", path.read_bytes()))
     return result
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.printing import print_json
-from uncensoring_chinese_models.run_places import is_run
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> in
         out (PATH): where to write it; by default beside the run or the folder.
         json: put one machine-readable record on stdout.
     """
+    from uncensoring_chinese_models.run_places import is_run  # noqa: PLC0415
+
     path, target = Path(run_or_dir), None if out is None else Path(out)
     if path.is_dir() and not is_run(path):
         from uncensoring_chinese_models.study.writing import write_study  # noqa: PLC0415

