@@ -118,7 +118,7 @@ def test_a_judged_run_gets_its_page_where_the_judging_is(run, capsys):
 
 def test_a_page_is_not_written_into_the_run(run):
     """Its folder holds what its summary lists, and nothing else."""
-    with pytest.raises(ConfigError, match="lies in the run directory"):
+    with pytest.raises(ConfigError, match="lies in a run directory"):
         report(str(run.folder), out=str(run.folder / "mine.html"))
     assert not (run.folder / "mine.html").exists()
 
