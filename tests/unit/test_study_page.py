@@ -52,7 +52,7 @@ def test_real_runs_become_a_study(tmp_path):
     assert f",audit,user_persona,1,{rate['successes']},{rate['n']}," in refusal
     supported = audited.summary["denominators"]["claims"]["knowledge"]["supported"]
     matrix = (tmp_path / "out/tables/matrix.csv").read_text("utf-8")
-    assert f"deepseek/deepseek-chat,audit,1,{supported}," in matrix
+    assert f"deepseek/deepseek-chat,audit,1,0,{supported}," in matrix
     assert len(TEXTS) == 6
 
 

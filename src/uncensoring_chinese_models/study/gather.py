@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.run_files import JUDGED, read_files
 from uncensoring_chinese_models.run_places import is_run, places
+from uncensoring_chinese_models.study.draws import draws
 from uncensoring_chinese_models.study.records import Record, make_record
 
 STUDY = ".study"
@@ -54,7 +55,11 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
             continue
         records.append(found)
         left_out += _missing(found)
-    return Gathered(tuple(records), tuple(left_out))
+    shared = draws([((record.topic, record.model), record.seeds) for record in records])
+    known_draws = [
+        replace(r, draw=records[at].place) for r, at in zip(records, shared, strict=True)
+    ]
+    return Gathered(tuple(known_draws), tuple(left_out))
 
 
 def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Record | LeftOut:
@@ -94,6 +99,6 @@ def _link(path: Path, seen_from: Path) -> str | None:
 
 def _missing(record: Record) -> Iterator[LeftOut]:
     if record.has_failed:
-        yield LeftOut(record.place, "all but cost", f"it ended as {record.status}")
+        yield LeftOut(record.place, "all but cost", f"it ended early: {record.ended_early}")
     elif record.kind == "battery" and record.sheet is None:
         yield LeftOut(record.place, "verdicts and facts", "it was not judged; ucm judge does that")
