@@ -141,20 +141,46 @@ def test_tables_have_captions_and_scopes(tmp_path):
     assert page.count('<th scope="row">') == page.count("<tr>") - page.count("<thead>")
 
 
-@pytest.mark.parametrize(
-    "report", ["runs/a b#1.judged/report.html", "runs/a b#1.report.html", "runs/a b#1/report.html"]
-)
-def test_each_run_is_linked_to_its_own_page(tmp_path, report):
-    """Wherever ucm report has put it; odd signs in a name do not break the link."""
-    HandMade("a b#1").write(tmp_path / "runs")
-    (tmp_path / report).parent.mkdir(exist_ok=True)
-    (tmp_path / report).touch()
+def links_of(page):
+    return [unquote(link) for link in re.findall(r'href="([^"]*report\.html)"', page)]
 
+
+@pytest.fixture
+def odd_run(tmp_path):
+    """Return a run of the program with odd signs in its name, which was not judged."""
+    with judging_provider() as provider:
+        return probed(tmp_path, provider).rename(tmp_path / "runs/a b#1")
+
+
+def test_each_run_is_linked_to_its_own_page(tmp_path, odd_run):
+    """The latest that the program wrote; odd signs in a name do not break the link."""
+    assert links_of(read_page(tmp_path / "runs")) == ["../runs/a b#1/report.html"]
+
+    beside = tmp_path / "runs/a b#1.report.html"
+    assert report(str(odd_run), out=str(beside)) == 0
+    assert links_of(read_page(tmp_path / "runs")) == ["../runs/a b#1.report.html"]
+
+    judge_run(odd_run)
     page = read_page(tmp_path / "runs")
+    assert links_of(page) == ["../runs/a b#1.judged/report.html"]
+    assert "a%20b%231" in page
 
-    (link,) = re.findall(r'href="([^"]*report\.html)"', page)
-    assert "a%20b%231" in link
-    assert (tmp_path / "runs.study" / unquote(link)).resolve() == (tmp_path / report).resolve()
+    report(str(odd_run))
+    assert links_of(read_page(tmp_path / "runs")) == ["../runs/a b#1.judged/report.html"]
+
+
+@pytest.mark.parametrize("place", ["a b#1.judged/report.html", "a b#1.report.html"])
+def test_no_page_of_a_stranger_is_linked(tmp_path, odd_run, place):
+    """What lies where a report would, but is none, does not open from the study."""
+    runs = odd_run.parent
+    planted = runs / place
+    planted.parent.mkdir(exist_ok=True)
+    planted.write_text("<script>alert(1)</script>", "utf-8")
+
+    assert links_of(read_page(runs)) == ["../runs/a b#1/report.html"]
+
+    (odd_run / "report.html").write_text("<script>alert(2)</script>", "utf-8")
+    assert links_of(read_page(runs)) == []
 
 
 def test_figures_of_an_earlier_study_do_not_stay(tmp_path):
