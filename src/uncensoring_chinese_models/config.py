@@ -32,7 +32,7 @@ class Sampling(Settings):
     top_p: float | None = Field(default=None, gt=0, le=1)
     """Nucleus sampling; not sent when null."""
     seed: int | None = None
-    """Sent with each request as 64 times this plus the sample's index (modulo 2^31), so that runs with other seeds share no draw; not sent when null."""
+    """Sent with each request as 64 times this plus the sample's index (modulo 2^31), so that runs whose seeds differ by less than 2^25 share no draw; not sent when null."""
     stop: list[str] = Field(default_factory=list)
     """Stop strings beside the template's own."""
     arms: list[Arm] = Field(default=["user_persona"], min_length=1)

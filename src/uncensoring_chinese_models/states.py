@@ -22,6 +22,12 @@ BLOCKED = ("host_refusal", "content_filter")
 """Outcomes of samples that the host kept back."""
 UNREAD: tuple[State, ...] = ("unjudged", "empty", "failed")
 """States of samples of which nobody can say whether anything was withheld."""
+ENDED_EARLY = {
+    "budget": "the budget was spent",
+    "target_failed": "the target failed",
+    "auditor_failed": "the auditor failed",
+}
+"""Of whole runs: how they end that neither the auditor nor the number of iterations ended."""
 _READABLE = re.compile(rf"[a-zA-Z{IDEOGRAPH}]")
 _LETTER = re.compile(r"[^\W\d_]")
 

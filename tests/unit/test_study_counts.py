@@ -311,6 +311,7 @@ def test_what_is_left_out_is_said_with_its_reason(tmp_path):
     HandMade("gone", status="auditor_failed").write(tmp_path / "deep" / "er")
     shutil.copytree(tmp_path / "fine", tmp_path / "fine-copy")
     battery("silent").write(tmp_path)
+    (HandMade("odd").write(tmp_path).with_name("odd.judged") / "x.json").mkdir(parents=True)
 
     found = gather(tmp_path, tmp_path)
 
@@ -323,6 +324,7 @@ def test_what_is_left_out_is_said_with_its_reason(tmp_path):
         "it ended early: the auditor failed",
     )
     assert reasons["fine-copy"] == ("everything", "its journal is that of fine")
+    assert reasons["odd"][0] == "everything"
     assert reasons["silent"][0] == "verdicts and facts"
     assert [record.place for record in found.records] == ["deep/er/gone", "fine", "silent"]
 

@@ -22,6 +22,7 @@ from uncensoring_chinese_models.facts import parse_facts
 from uncensoring_chinese_models.figures import is_battery
 from uncensoring_chinese_models.states import (
     BLOCKED,
+    ENDED_EARLY,
     JUDGED,
     UNREAD,
     State,
@@ -41,12 +42,6 @@ KNOWN = "known"
 
 FAILED = ("target_failed", "auditor_failed")
 """How runs end whose findings say more of a failure than of the target."""
-ENDED_EARLY = {
-    "budget": "the budget was spent",
-    "target_failed": "the target failed",
-    "auditor_failed": "the auditor failed",
-}
-"""How runs end that neither the auditor nor the number of iterations ended."""
 
 
 @dataclass(frozen=True, slots=True)
