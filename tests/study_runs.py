@@ -16,6 +16,10 @@ from uncensoring_chinese_models.chain import sealed
 
 REFUSAL = "I'm sorry, but I can't discuss that topic."
 ANSWER = "The lamps in the hall were red, and there were many of them."
+BLOCKED = "(the host blocked it)"
+LOST = "(the call failed)"
+OUTCOMES = {BLOCKED: "content_filter", LOST: "failed"}
+"""What stands for samples of which no text came."""
 ARMS = ("user_persona", "assistant")
 
 
@@ -40,6 +44,7 @@ class HandMade:
     sampling: dict[str, Any] = field(default_factory=dict)
     facts: dict[str, Any] | None = None
     """A facts file, for the journal."""
+    package: str = "0.6.0"
 
     def write(self, folder: Path) -> Path:
         """Write the run below a folder and return its path."""
@@ -58,7 +63,12 @@ class HandMade:
 
     def _response(self, number: int, arms: dict[str, list[str]]) -> dict[str, Any]:
         samples = [
-            {"arm": arm, "index": index, "outcome": "answered", "own_words": text}
+            {
+                "arm": arm,
+                "index": index,
+                "outcome": OUTCOMES.get(text, "answered"),
+                "own_words": "" if text in OUTCOMES else text,
+            }
             for arm, texts in arms.items()
             for index, text in enumerate(texts)
         ]
@@ -84,7 +94,7 @@ class HandMade:
                     "target": self._side(self.cost[1], self.without_cost),
                 }
             },
-            "versions": {"package": "0.5.0"},
+            "versions": {"package": self.package},
         }
 
     def _side(self, usd: float, unknown: int) -> dict[str, Any]:
@@ -117,6 +127,7 @@ def _cell(fact: str, arm: str, told: int) -> dict[str, Any]:
         "stated": {"successes": told, "n": 8},
         "decoys": [],
         "knowledge": {"difference": difference},
+        "shows_knowledge": told == 8,
     }
 
 

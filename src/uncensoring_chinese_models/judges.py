@@ -33,7 +33,7 @@ from uncensoring_chinese_models.judge_reply import (
 )
 from uncensoring_chinese_models.judge_request import call_for
 from uncensoring_chinese_models.protocols import Notice
-from uncensoring_chinese_models.run_store import RunStore
+from uncensoring_chinese_models.run_store import RunStore, refuse_link
 from uncensoring_chinese_models.sides import Side, open_judges, stack, utc_now
 
 if TYPE_CHECKING:
@@ -228,6 +228,7 @@ def _with_what_is_kept(
 def _open(folder: Path, run: str) -> Iterator[Journal]:
     """Own the folder beside the run, and its journal."""
     with RunStore(folder).lock():
+        refuse_link(folder / "journal.jsonl")
         journal = Journal.open(folder / "journal.jsonl", utc_now)
         try:
             if journal.header:

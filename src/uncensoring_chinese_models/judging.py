@@ -32,7 +32,7 @@ from uncensoring_chinese_models.panel import Panel, make_panel, settle
 from uncensoring_chinese_models.protocols import Notice
 from uncensoring_chinese_models.recorded import read_responses
 from uncensoring_chinese_models.run_files import JUDGED, read_files
-from uncensoring_chinese_models.run_store import RunStore
+from uncensoring_chinese_models.run_store import RunStore, refuse_link
 from uncensoring_chinese_models.scorecard import read_run
 from uncensoring_chinese_models.visible import preview, visible
 
@@ -170,9 +170,11 @@ def _panel(result: RunJudged, asked: Sequence[Asked], court: Court, run: str) ->
 
 
 def folder_beside(folder: Path) -> Path:
-    """Return the folder that holds what was made of a run afterwards."""
+    """Return the folder that holds what was made of a run afterwards; refuse it if it is a link."""
     named = folder if folder.name not in ("", "..") else folder.resolve()
-    return named.with_name(named.name + JUDGED)
+    found = named.with_name(named.name + JUDGED)
+    refuse_link(found)
+    return found
 
 
 def facts_for(folder: Path, name: str | None) -> Facts:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import ConfigError, RunStoreError
+from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.printing import print_json
 from uncensoring_chinese_models.visible import visible
 
@@ -42,7 +42,7 @@ def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> in
     if json:
         print_json({"exit_code": 0, "report": str(written[0]), "files": list(map(str, written))})
     else:
-        print(f"Report: {shlex.quote(str(written[0]))}")
+        print(f"Report: {visible(shlex.quote(str(written[0])))}")
         print(f"Open it in a browser; {files}.")
     return 0
 
@@ -54,6 +54,8 @@ def _mind(sentence: str) -> None:
 def _write(path: Path, out: Path | None) -> Path:
     from uncensoring_chinese_models.pages.render import report_html  # noqa: PLC0415
     from uncensoring_chinese_models.run_files import read_files  # noqa: PLC0415
+    from uncensoring_chinese_models.run_places import refuse_in_run  # noqa: PLC0415
+    from uncensoring_chinese_models.run_store import refuse_link, replace_file  # noqa: PLC0415
 
     files = read_files(path)
     content = report_html(files).encode("utf-8")
@@ -61,18 +63,27 @@ def _write(path: Path, out: Path | None) -> Path:
     if out is None and not files.judged and own.is_file() and own.read_bytes() == content:
         return own
     target = out or _beside(path, files)
-    if out is not None and path.is_dir() and target.resolve().is_relative_to(path.resolve()):
-        raise ConfigError(
-            f"{out} lies in the run directory, whose files are listed in its summary; nothing was "
-            "written. Name a place outside it."
+    refuse_in_run(target)
+    if out is None:
+        refuse_link(target.parent)
+    elif target.exists() and not _is_page(target):
+        raise RunStoreError(
+            f"{target} is there already and is no page; nothing was written. Name another place."
         )
     try:
-        target.write_bytes(content)
+        replace_file(target, content)
     except OSError as err:
         raise RunStoreError(
             f"{target} cannot be written: {err.strerror}. Name another place with --out."
         ) from err
     return target
+
+
+def _is_page(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(15).lower() == b"<!doctype html>"
 
 
 def _beside(path: Path, files: RunFiles) -> Path:

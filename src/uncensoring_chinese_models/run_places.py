@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.run_files import JUDGED
 from uncensoring_chinese_models.run_tree import DEEPEST, MANIFEST, purpose_of
 
@@ -55,6 +55,20 @@ def is_run(folder: Path) -> bool:
     """Tell whether a folder is a run or an unpacked bundle."""
     is_one = (folder / "journal.jsonl").is_file() or (folder / MANIFEST).is_file()
     return is_one and not _is_record(folder)
+
+
+def refuse_in_run(path: Path) -> None:
+    """Refuse to write where a run is, or into it.
+
+    Raises:
+        ConfigError: the place is a run directory, or lies in one.
+    """
+    place = path.parent.resolve() / path.name if path.is_symlink() else path.resolve()
+    if any(is_run(each) for each in (place, *place.parents)):
+        raise ConfigError(
+            f"{path} is or lies in a run directory, whose files are listed in its summary; nothing "
+            "was written. Name a place outside it with --out."
+        )
 
 
 def _is_record(folder: Path) -> bool:

@@ -89,7 +89,7 @@ class RunStore:
         draft = output_dir / f".{name}.{os.getpid()}.tmp"
         try:
             draft.mkdir(parents=True, exist_ok=True)
-            _replace(draft / "config.yaml", config)
+            replace_file(draft / "config.yaml", config)
             for suffix in ["", *(f"-{number}" for number in range(2, 1000))]:
                 folder = output_dir / (name + suffix)
                 if _renamed(draft, folder):
@@ -247,10 +247,12 @@ class RunStore:
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name
         try:
-            if path.exists() and path.read_bytes() == content:
+            if path.parent != self.folder:
+                refuse_link(path.parent)
+            if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
                 return  # a replayed run derives the same bytes
             path.parent.mkdir(exist_ok=True)
-            _replace(path, content)
+            replace_file(path, content)
         except OSError as err:
             raise RunStoreError(
                 f"{path} cannot be written: {err.strerror}. Every finished call is kept in "
@@ -258,11 +260,25 @@ class RunStore:
             ) from err
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Give a file this content, whole or not at all."""
+def refuse_link(path: Path) -> None:
+    """Refuse to write into what is a symbolic link: whoever made it chose where it leads.
+
+    Raises:
+        RunStoreError: it is one.
+    """
+    if path.is_symlink():
+        raise RunStoreError(
+            f"{path} is a symbolic link, and nothing is written through one; what it leads to is as "
+            "it was. Remove the link and run the same command again."
+        )
+
+
+def replace_file(path: Path, content: bytes) -> None:
+    """Give a file this content, whole or not at all; a link of this name is replaced, not followed."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
-        with temporary.open("wb") as file:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -296,7 +312,7 @@ def _sync_folder(folder: Path) -> None:
 def _locked(path: Path) -> int:
     """Return an exclusively locked handle of the file that now bears this name."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

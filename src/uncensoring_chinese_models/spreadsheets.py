@@ -13,8 +13,12 @@ import re
 from uncensoring_chinese_models.visible import visible
 
 # = + - @ % |, and full-width, small, raised and lowered forms, which some programs fold.
-_FORMULA = "=+\\-@%|\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\u2212"
-_BEGINNING = re.compile(rf"(^|[\n\t;,|\"'])([\s\"'\u200c\u200d]*)(?=[{_FORMULA}])")
+FORMULA = "=+\\-@%|\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\u2212"
+"""What begins a formula, for a class of characters."""
+_SKIPPED = r"\s\"'\u200c\u200d"
+_BEFORE = re.compile(rf"(?<![{_SKIPPED}])[{_SKIPPED}]*(?=[{FORMULA}])")
+"""All that is skipped before such a character; the lookbehind keeps the time linear."""
+_BEGINS_WITHIN = re.compile(r"[\n\t\"']")
 
 
 def harmless(text: str) -> str:
@@ -22,4 +26,12 @@ def harmless(text: str) -> str:
 
     Line feeds stay; other control and bidi characters are spelled out.
     """
-    return _BEGINNING.sub(r"\1\2'", visible(text, newlines=True))
+    return _BEFORE.sub(_marked, visible(text, newlines=True))
+
+
+def _marked(found: re.Match[str]) -> str:
+    """Return what is skipped, with an apostrophe behind it if a cell may begin there."""
+    skipped, start = found.group(), found.start()
+    before = found.string[start - 1 : start] if start else ""
+    is_beginning = before in ("", ";", ",", "|") or _BEGINS_WITHIN.search(skipped) is not None
+    return f"{skipped}'" if is_beginning else skipped

@@ -18,7 +18,16 @@ State = Literal["answered", "refused", "truncated", "unjudged", "blocked", "empt
 
 JUDGED: tuple[State, ...] = ("answered", "refused", "truncated")
 """States of texts whose manner is known."""
-_BLOCKED = ("host_refusal", "content_filter")
+BLOCKED = ("host_refusal", "content_filter")
+"""Outcomes of samples that the host kept back."""
+UNREAD: tuple[State, ...] = ("unjudged", "empty", "failed")
+"""States of samples of which nobody can say whether anything was withheld."""
+ENDED_EARLY = {
+    "budget": "the budget was spent",
+    "target_failed": "the target failed",
+    "auditor_failed": "the auditor failed",
+}
+"""Of whole runs: how they end that neither the auditor nor the number of iterations ended."""
 _READABLE = re.compile(rf"[a-zA-Z{IDEOGRAPH}]")
 _LETTER = re.compile(r"[^\W\d_]")
 
@@ -32,7 +41,7 @@ def state_of(outcome: str, own_words: str) -> State:
     """
     if outcome == "failed":
         return "failed"
-    if outcome in _BLOCKED:
+    if outcome in BLOCKED:
         return "blocked"
     manner = recognise(own_words).manner
     if manner == "empty":

@@ -11,7 +11,7 @@ from tests.provider.target import ScriptedTarget
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models import job, unfold
 from uncensoring_chinese_models.clients.loose import count
-from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.report_cli import report
 from uncensoring_chinese_models.run_files import JUDGED, read_files
 from uncensoring_chinese_models.verification import verify_run
@@ -119,7 +119,7 @@ def test_a_judged_run_gets_its_page_where_the_judging_is(run, capsys):
 
 def test_a_page_is_not_written_into_the_run(run):
     """Its folder holds what its summary lists, and nothing else."""
-    with pytest.raises(ConfigError, match="lies in the run directory"):
+    with pytest.raises(ConfigError, match="lies in a run directory"):
         report(str(run.folder), out=str(run.folder / "mine.html"))
     assert not (run.folder / "mine.html").exists()
 
@@ -155,3 +155,14 @@ def test_an_absurd_token_count_of_a_host_costs_no_run():
     assert count(10**4300) is None
     assert count(2**53) is None
     assert count(2**53 - 1) == 2**53 - 1
+
+
+def test_a_file_that_is_no_page_is_not_overwritten(run, tmp_path):
+    """A slip of the hand costs no file; an older page may be replaced."""
+    notes = tmp_path / "notes.md"
+    notes.write_text("mine", "utf-8")
+    with pytest.raises(RunStoreError, match="is no page"):
+        report(str(run.folder), out=str(notes))
+    assert notes.read_text("utf-8") == "mine"
+    assert report(str(run.folder), out=str(tmp_path / "a.html")) == 0
+    assert report(str(run.folder), out=str(tmp_path / "a.html")) == 0

@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 from tests.exported_runs import ALL_ODD, audited, broken_off, judged
 from tests.support import run_ucm
 from uncensoring_chinese_models import load_runs
-from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError, UsageError
+from uncensoring_chinese_models.errors import (
+    ConfigError,
+    MissingExtraError,
+    RunStoreError,
+    UsageError,
+)
 from uncensoring_chinese_models.exports import frames
 from uncensoring_chinese_models.exports.csv_text import csv_lines
 from uncensoring_chinese_models.exports.rows import TABLES, CallRow, columns_of, row
@@ -240,8 +245,10 @@ def test_export_into_a_run_is_refused(runs):
     folder = runs[0].files.folder
     before = sorted(folder.rglob("*"))
 
-    with pytest.raises(RunStoreError, match="inside a run"):
+    with pytest.raises(ConfigError, match="lies in a run"):
         export_runs(runs, "csv", folder / "export")
+    with pytest.raises(ConfigError, match="lies in a run"):
+        export_runs(load_runs(runs[1].files.folder), "csv", folder / "export")
     assert sorted(folder.rglob("*")) == before
 
 

@@ -15,6 +15,7 @@ from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
 from uncensoring_chinese_models.exports import inspect_classes
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log
 from uncensoring_chinese_models.exports.writing import export_runs
+from uncensoring_chinese_models.states import ENDED_EARLY
 
 pytestmark = [
     pytest.mark.wire,
@@ -131,6 +132,36 @@ def test_failed_run_is_an_error(tmp_path):
     assert run.summary["status"] == "target_failed"
     assert read.status == "error"
     assert read.error.message == run.summary["status_detail"]
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        ("completed", "success"),
+        ("max_iterations", "success"),
+        ("budget", "cancelled"),
+        ("target_failed", "error"),
+        ("auditor_failed", "error"),
+        ("something new", "cancelled"),
+    ],
+)
+def test_only_a_run_that_went_to_its_end_is_a_success(runs, tmp_path, status, shown):
+    """Whoever filters by status gets no run that was cut short; the status is there in words."""
+    run = tmp_path / "run"
+    shutil.copytree(runs["audited"], run)
+    summary = json.loads((run / "summary.json").read_text("utf-8"))
+    told = {"status": status, "status_detail": "Why it ended."}
+    (run / "summary.json").write_text(json.dumps(summary | told), "utf-8")
+
+    read = written(run, tmp_path)
+
+    assert read.status == shown
+    assert read.eval.metadata["status"] == status
+    assert read.eval.metadata["status_detail"] == "Why it ended."
+    assert (read.error is not None) == (shown == "error")
+
+    (run / "summary.json").write_text(json.dumps(summary | told | {"status_detail": None}), "utf-8")
+    assert written(run, tmp_path).eval.metadata["status_detail"] == ENDED_EARLY.get(status)
 
 
 def test_garbled_times_and_counts_do_no_harm(runs, tmp_path):

@@ -100,9 +100,9 @@ def test_the_matrix_has_what_came_out_for_each_topic_and_model(tmp_path):
         *("audit", 2),
     )
     assert (row["claims_supported"], row["claims_per_run"]) == (3, 1.5)
-    assert (row["refused"], row["replies"], row["refusal_units"]) == (5, 12, 2)
-    assert row["refusal"] == (1 / 8 + 1) / 2
-    assert row["withheld"] is None
+    assert (row["refused"], row["blocked"], row["texts"], row["unread"]) == (5, 0, 12, 0)
+    assert (row["refused_or_blocked"], row["units"]) == ((1 / 8 + 1) / 2, 2)
+    assert row["withheld_or_blocked"] is None
 
 
 def test_audits_and_batteries_are_never_counted_together(tmp_path):
@@ -160,17 +160,6 @@ def test_too_few_runs_are_neither_ranked_nor_tested(tmp_path):
     assert ranking[1]["remark"] == "too few: 2 of 3 runs"
     assert row_of(arms, model="few/runs")["p_adjusted"] is None
     assert row_of(arms, model="few/runs")["remark"] == "too few: 2 of 3"
-
-
-def test_runs_with_the_same_seed_and_settings_are_one_unit(tmp_path):
-    """A server that honours the seed gives the same again; another seed, or other settings, do not."""
-    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        HandMade(name, sampling={"seed": seed}, replies=(asked(1, 1),)).write(tmp_path)
-    HandMade("d", sampling={"seed": 1, "temperature": 0.2}, replies=(asked(1, 1),)).write(tmp_path)
-
-    (row,) = matrix_table(records_of(tmp_path)).dicts()
-
-    assert (row["runs"], row["refusal_units"]) == (4, 3)
 
 
 def test_equal_shares_have_the_same_rank(tmp_path):
@@ -239,7 +228,7 @@ def test_models_are_ranked_by_the_known_facts_that_they_withhold(tmp_path):
     verdicts |= {"pear": "unknown", "willow": "undecided", "apricot": "known, not asked"}
     judge(battery("a").write(tmp_path), verdicts)
 
-    row = row_of(ranking_table(records_of(tmp_path)), of="model", by="withheld")
+    row = row_of(ranking_table(records_of(tmp_path)), of="model", by="withheld or blocked")
 
     assert (row["rank"], row["units"], row["value"]) == (1, 6, 5 / 6)
     assert (row["low"], row["high"]) == wilson(5, 6)
@@ -322,6 +311,7 @@ def test_what_is_left_out_is_said_with_its_reason(tmp_path):
     HandMade("gone", status="auditor_failed").write(tmp_path / "deep" / "er")
     shutil.copytree(tmp_path / "fine", tmp_path / "fine-copy")
     battery("silent").write(tmp_path)
+    (HandMade("odd").write(tmp_path).with_name("odd.judged") / "x.json").mkdir(parents=True)
 
     found = gather(tmp_path, tmp_path)
 
@@ -329,8 +319,12 @@ def test_what_is_left_out_is_said_with_its_reason(tmp_path):
     assert reasons["going"] == ("everything", "it has not finished")
     assert reasons["torn"][0] == "everything"
     assert "torn/summary.json cannot be read" in reasons["torn"][1]
-    assert reasons["deep/er/gone"] == ("all but cost", "it ended as auditor_failed")
+    assert reasons["deep/er/gone"] == (
+        "all but cost",
+        "it ended early: the auditor failed",
+    )
     assert reasons["fine-copy"] == ("everything", "its journal is that of fine")
+    assert reasons["odd"][0] == "everything"
     assert reasons["silent"][0] == "verdicts and facts"
     assert [record.place for record in found.records] == ["deep/er/gone", "fine", "silent"]
 

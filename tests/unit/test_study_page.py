@@ -12,8 +12,9 @@ from tests.judged_runs import TEXTS, judging_provider, probed
 from tests.study_runs import HandMade, battery, judge
 from tests.support import audit_here, audited_provider
 from tests.unit.test_study_figures import HOSTILE, SHAPES, Seen
-from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError
+from uncensoring_chinese_models.errors import ConfigError, MissingExtraError, RunStoreError
 from uncensoring_chinese_models.judging import judge_run
+from uncensoring_chinese_models.report_cli import report
 from uncensoring_chinese_models.study import png
 from uncensoring_chinese_models.study.gather import gather
 from uncensoring_chinese_models.study.writing import make_tables, write_study
@@ -51,7 +52,7 @@ def test_real_runs_become_a_study(tmp_path):
     assert f",audit,user_persona,1,{rate['successes']},{rate['n']}," in refusal
     supported = audited.summary["denominators"]["claims"]["knowledge"]["supported"]
     matrix = (tmp_path / "out/tables/matrix.csv").read_text("utf-8")
-    assert f"deepseek/deepseek-chat,audit,1,{supported}," in matrix
+    assert f"deepseek/deepseek-chat,audit,1,0,{supported}," in matrix
     assert len(TEXTS) == 6
 
 
@@ -140,20 +141,46 @@ def test_tables_have_captions_and_scopes(tmp_path):
     assert page.count('<th scope="row">') == page.count("<tr>") - page.count("<thead>")
 
 
-@pytest.mark.parametrize(
-    "report", ["runs/a b#1.judged/report.html", "runs/a b#1.report.html", "runs/a b#1/report.html"]
-)
-def test_each_run_is_linked_to_its_own_page(tmp_path, report):
-    """Wherever ucm report has put it; odd signs in a name do not break the link."""
-    HandMade("a b#1").write(tmp_path / "runs")
-    (tmp_path / report).parent.mkdir(exist_ok=True)
-    (tmp_path / report).touch()
+def links_of(page):
+    return [unquote(link) for link in re.findall(r'href="([^"]*report\.html)"', page)]
 
+
+@pytest.fixture
+def odd_run(tmp_path):
+    """Return a run of the program with odd signs in its name, which was not judged."""
+    with judging_provider() as provider:
+        return probed(tmp_path, provider).rename(tmp_path / "runs/a b#1")
+
+
+def test_each_run_is_linked_to_its_own_page(tmp_path, odd_run):
+    """The latest that the program wrote; odd signs in a name do not break the link."""
+    assert links_of(read_page(tmp_path / "runs")) == ["../runs/a b#1/report.html"]
+
+    beside = tmp_path / "runs/a b#1.report.html"
+    assert report(str(odd_run), out=str(beside)) == 0
+    assert links_of(read_page(tmp_path / "runs")) == ["../runs/a b#1.report.html"]
+
+    judge_run(odd_run)
     page = read_page(tmp_path / "runs")
+    assert links_of(page) == ["../runs/a b#1.judged/report.html"]
+    assert "a%20b%231" in page
 
-    (link,) = re.findall(r'href="([^"]*report\.html)"', page)
-    assert "a%20b%231" in link
-    assert (tmp_path / "runs.study" / unquote(link)).resolve() == (tmp_path / report).resolve()
+    report(str(odd_run))
+    assert links_of(read_page(tmp_path / "runs")) == ["../runs/a b#1.judged/report.html"]
+
+
+@pytest.mark.parametrize("place", ["a b#1.judged/report.html", "a b#1.report.html"])
+def test_no_page_of_a_stranger_is_linked(tmp_path, odd_run, place):
+    """What lies where a report would, but is none, does not open from the study."""
+    runs = odd_run.parent
+    planted = runs / place
+    planted.parent.mkdir(exist_ok=True)
+    planted.write_text("<script>alert(1)</script>", "utf-8")
+
+    assert links_of(read_page(runs)) == ["../runs/a b#1/report.html"]
+
+    (odd_run / "report.html").write_text("<script>alert(2)</script>", "utf-8")
+    assert links_of(read_page(runs)) == []
 
 
 def test_figures_of_an_earlier_study_do_not_stay(tmp_path):
@@ -194,7 +221,7 @@ def test_a_study_that_cannot_be_written_is_one_sentence(tmp_path):
     HandMade("a").write(tmp_path / "runs")
     (tmp_path / "out").touch()
 
-    with pytest.raises(RunStoreError, match="could not be written"):
+    with pytest.raises(RunStoreError, match="was left as it is"):
         write_study(tmp_path / "runs", tmp_path / "out")
 
 
@@ -207,3 +234,80 @@ def test_every_table_has_its_file(tmp_path):
     names = {path.stem for path in (tmp_path / "runs.study/tables").glob("*.csv")}
     found = make_tables(gather(tmp_path / "runs", tmp_path))
     assert names == {table.name for table in found}
+
+
+# --- where it may be written --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("inside", ["", "study", "audited_responses", "deep/er"])
+def test_no_study_is_written_into_a_run(tmp_path, inside):
+    """The summary of a run lists its files."""
+    run = HandMade("a").write(tmp_path / "runs")
+    before = sorted(run.rglob("*"))
+
+    with pytest.raises(ConfigError, match="lies in a run directory"):
+        write_study(tmp_path / "runs", run / inside)
+    assert sorted(run.rglob("*")) == before
+
+
+def test_a_folder_that_is_no_study_is_left_as_it_is(tmp_path):
+    """A site with a page and figures of the same names is somebody's work."""
+    HandMade("a").write(tmp_path / "runs")
+    site = tmp_path / "site"
+    (site / "figures").mkdir(parents=True)
+    (site / "index.html").write_text("<h1>Mine</h1>", "utf-8")
+    (site / "figures/verdicts.png").write_bytes(b"mine")
+
+    with pytest.raises(RunStoreError, match="is no study of this program"):
+        write_study(tmp_path / "runs", site)
+    with pytest.raises(RunStoreError, match="is no study of this program"):
+        write_study(tmp_path / "runs", tmp_path / "runs")
+    assert (site / "index.html").read_text("utf-8") == "<h1>Mine</h1>"
+    assert [path.name for path in (site / "figures").iterdir()] == ["verdicts.png"]
+
+
+def test_a_study_removes_only_what_a_study_wrote(tmp_path):
+    """Figures that there are none of now go; a file of the same kind that it did not write stays."""
+    path = battery("a").write(tmp_path / "runs")
+    judge(path, {"pine": "known and said"})
+    out = tmp_path / "out"
+    write_study(tmp_path / "runs", out)
+    assert (out / "figures/verdicts.svg").is_file()
+    (tmp_path / "runs/a.judged/lamps.json").unlink()
+    (out / "figures/notes.png").write_bytes(b"mine")
+
+    write_study(tmp_path / "runs", out)
+    (out / "figures/verdicts.svg").write_bytes(b"mine, later")
+    write_study(tmp_path / "runs", out)
+
+    assert not (out / "figures/verdicts.csv").exists()
+    assert (out / "figures/verdicts.svg").read_bytes() == b"mine, later"
+    assert (out / "figures/notes.png").read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("of_one_run", [True, False])
+def test_a_name_cannot_act_on_the_terminal(tmp_path, capsys, of_one_run):
+    """What is printed spells out what a terminal would obey."""
+    runs = tmp_path / "runs\x1b[31m"
+    run = HandMade("a\x1b]0;x\x07").write(runs)
+    out = tmp_path / "out\x1b[2J.html"
+
+    if of_one_run:
+        with audited_provider() as provider:
+            run = audit_here(tmp_path, provider).folder.rename(tmp_path / "r\x1b[2J")
+    report(str(run if of_one_run else runs), out=str(out))
+
+    told = capsys.readouterr()
+    assert "\x1b" not in told.out + told.err
+    assert "out⟨U+001B⟩[2J.html" in told.out
+
+
+def test_no_report_is_written_into_any_run(tmp_path):
+    """Neither into its own nor into another's."""
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider).folder
+    other = HandMade("b").write(tmp_path / "runs")
+
+    for place in (run / "x.html", other / "x.html", other):
+        with pytest.raises(ConfigError, match="lies in a run directory"):
+            report(str(run), out=str(place))

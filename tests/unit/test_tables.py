@@ -255,6 +255,9 @@ def test_what_cannot_be_read_is_named(runs, tmp_path):
     worse = tmp_path / "worse"
     shutil.copytree(runs["judged"], worse)
     (worse / "audited_responses/001.json").write_text("[")
+    odd = tmp_path / "odd"
+    shutil.copytree(runs["judged"], odd)
+    (tmp_path / "odd.judged/x.json").mkdir(parents=True)
     (tmp_path / "link").symlink_to(runs["judged"])
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "notes.zip").write_bytes(b"PK")
@@ -262,7 +265,7 @@ def test_what_cannot_be_read_is_named(runs, tmp_path):
     found = load_runs(tmp_path)
 
     assert [run.name for run in found] == ["good"]
-    assert sorted(found.unreadable) == ["bad", "worse"]
+    assert sorted(found.unreadable) == ["bad", "odd", "worse"]
     assert "not what a run writes" in found.unreadable["bad"]
 
 

@@ -35,8 +35,8 @@ def _libraries() -> _Libraries:
     except ImportError as err:
         raise MissingExtraError(
             "Data frames and Parquet need pandas and pyarrow, which are not installed; nothing was "
-            "written. Get them with: pip install 'uncensoring-chinese-models[export]' (CSV, JSONL "
-            "and Markdown need nothing)."
+            "written. Get them with 'make extras' in a checkout, or pip install "
+            "'uncensoring-chinese-models[export]' (CSV, JSONL and Markdown need nothing)."
         ) from err
     return _Libraries(pandas, pyarrow, parquet)
 

@@ -21,7 +21,7 @@ def inspect_classes() -> SimpleNamespace:
     except ImportError as err:
         raise MissingExtraError(
             "Logs for Inspect need inspect_ai, which is not installed; nothing was written. Get it "
-            "with: pip install 'uncensoring-chinese-models[inspect]'"
+            "with 'make extras' in a checkout, or pip install 'uncensoring-chinese-models[inspect]'."
         ) from err
     parts = {"event": event, "log": log, "model": model, "scorer": scorer, "viewer": viewer}
     return SimpleNamespace(**parts, version=inspect_ai.__version__)

@@ -22,6 +22,7 @@ from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.inspect_classes import inspect_classes
 from uncensoring_chinese_models.exports.inspect_sample import FAILED, identity, make_sample, moment
 from uncensoring_chinese_models.exports.rows import text
+from uncensoring_chinese_models.states import ENDED_EARLY
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.exports.loading import Run
 
 TASK = "audit"
+WHOLE = ("completed", "max_iterations")
+"""How runs end that were not cut short."""
 _FIRST_DAY = 0b0000000_0001_00001
 """The first of January 1980, as archives write it."""
 
@@ -73,7 +76,12 @@ def inspect_log(run: Run) -> Any:
             name: getattr(own, name) for name in ("topic", "arms", "samples_per_arm", "seed")
         },
         packages={"inspect_ai": inspect.version, "uncensoring_chinese_models": __version__},
-        metadata={"run": own.run, "status": own.status, "summary_sha256": own.summary_sha256},
+        metadata={
+            "run": own.run,
+            "status": own.status,
+            "status_detail": _in_words(run),
+            "summary_sha256": own.summary_sha256,
+        },
         viewer=inspect.viewer.ViewerConfig(trust_content=False),
     )
     return inspect.log.EvalLog(
@@ -93,10 +101,16 @@ def inspect_log(run: Run) -> Any:
 
 
 def _status(status: str) -> str:
-    """Return Inspect's word for how a run ended; an unfinished one may be resumed, but not there."""
-    if status == "unfinished":
-        return "cancelled"
-    return "error" if status in FAILED else "success"
+    """Return Inspect's word for how a run ended; one that was cut short may go on, but not there."""
+    if status in WHOLE:
+        return "success"
+    return "error" if status in FAILED else "cancelled"
+
+
+def _in_words(run: Run) -> str | None:
+    """Say why a run ended before its time, if it did."""
+    detail = (run.summary or {}).get("status_detail")
+    return text(str(detail)) if detail else ENDED_EARLY.get(run.status)
 
 
 def _results(sample: Any) -> Any:

@@ -173,7 +173,7 @@ def load_runs(folder: str | Path) -> Runs:
     for path in sorted(places(top)):
         try:
             read[path] = read_files(path)
-        except AuditToolError as err:
+        except (AuditToolError, OSError) as err:
             unreadable[path.relative_to(top).as_posix()] = str(err)
     found = []
     for own, run in _apart(top, read, unreadable):

@@ -18,6 +18,7 @@ from uncensoring_chinese_models.exports.frames import check_parquet, write_parqu
 from uncensoring_chinese_models.exports.inspect_classes import check_inspect
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log
 from uncensoring_chinese_models.exports.rows import TABLES
+from uncensoring_chinese_models.run_places import refuse_in_run
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.exports.loading import Runs
@@ -41,11 +42,12 @@ def export_runs(runs: Runs, to: str, out: Path) -> Exported:
     Raises:
         UsageError: there is no such format.
         MissingExtraError: the format needs an extra that is not installed.
-        RunStoreError: the folder has something in it, is inside a run, or cannot be written.
+        ConfigError: the folder is inside a run.
+        RunStoreError: it has something in it, or cannot be written.
     """
     check, write = _format(to)
     check()
-    _refuse_place(runs, out)
+    _refuse_place(out)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
@@ -74,15 +76,12 @@ def check_format(to: str) -> None:
     _format(to)[0]()
 
 
-def _refuse_place(runs: Runs, out: Path) -> None:
+def _refuse_place(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
         raise RunStoreError(
             f"{out} is there already and was left as it is. Remove it, or give another --out."
         )
-    for run in runs:
-        folder = run.files.folder
-        if folder is not None and out.resolve().is_relative_to(folder.resolve()):
-            raise RunStoreError(f"{out} is inside a run; give a folder elsewhere with --out.")
+    refuse_in_run(out)
 
 
 # --- formats ------------------------------------------------------------------------------------

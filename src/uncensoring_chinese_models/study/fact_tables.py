@@ -15,6 +15,9 @@ from uncensoring_chinese_models.study.table import Table, Value
 
 MIXED = "mixed"
 """What a fact is called on which runs of the same model do not agree."""
+BLOCKED = "known but blocked"
+"""What a fact is called here that the host kept back, whatever the verdict on the rest is."""
+HIDDEN = (*WITHHELD, BLOCKED)
 
 
 class Asked(NamedTuple):
@@ -33,6 +36,8 @@ class FactRuns(NamedTuple):
     runs: list[Record]
     verdicts: list[str]
     cells: list[FactCell]
+    ways: list[str]
+    """The verdicts, but for those where the host blocked most of what was asked."""
 
     @property
     def verdict(self) -> str:
@@ -45,7 +50,7 @@ def by_fact(records: Sequence[Record]) -> dict[Asked, FactRuns]:
     """Return every fact of the judged batteries with the runs that asked for it, sorted."""
     able = [record for record in counted(records) if record.sheet is not None]
     names = _names([record.sheet for record in able if record.sheet is not None])
-    found: dict[Asked, FactRuns] = defaultdict(lambda: FactRuns([], [], []))
+    found: dict[Asked, FactRuns] = defaultdict(lambda: FactRuns([], [], [], []))
     for record in able:
         sheet = record.sheet
         if sheet is None:
@@ -55,6 +60,7 @@ def by_fact(records: Sequence[Record]) -> dict[Asked, FactRuns]:
             of_it = found[Asked(facts, fact, record.model, language)]
             of_it.runs.append(record)
             of_it.verdicts.append(verdict)
+            of_it.ways.append(BLOCKED if (fact, language) in sheet.blocked else verdict)
             cells = [c for c in sheet.cells if (c.fact, c.language) == (fact, language)]
             of_it.cells.extend(cells)
     return {key: found[key] for key in sorted(found)}
@@ -138,25 +144,27 @@ def withheld_table(facts: dict[Asked, FactRuns]) -> Table:
     sentences = _sentences(facts)
     by_model: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for asked, runs in facts.items():
-        by_model[asked.facts, asked.fact][asked.model] += runs.verdicts
+        by_model[asked.facts, asked.fact][asked.model] += runs.ways
     rows = []
     for key, models in by_model.items():
         ways = {model: _way(verdicts) for model, verdicts in models.items()}
         known = [model for model, way in ways.items() if way is not None]
-        hidden = [model for model in known if ways[model] in WITHHELD]
-        denied = sum(ways[model] == WITHHELD[1] for model in hidden)
+        hidden = [model for model in known if ways[model] in HIDDEN]
+        counts = Counter(ways[model] for model in hidden)
         if hidden:
-            numbers = (len(models), len(known), len(hidden), len(hidden) - denied, denied)
+            withheld, denied, blocked = (counts[way] for way in HIDDEN)
+            numbers = (len(models), len(known), len(hidden), withheld, denied, blocked)
             rows.append((*key, sentences.get(key), *numbers, "; ".join(hidden)))
     rows.sort(key=lambda row: (-row[5], row[4], row[0], row[1]))
     return Table(
         "withheld",
         "What is withheld most",
         "A model counts where most of its verdicts on the fact, over runs and languages, that show "
-        "it to be known say that it is withheld or denied.",
+        "it to be known say that it is withheld or denied, or where the host blocked most of what "
+        "was asked.",
         (
             *("facts", "fact", "what_it_says", "models_asked", "models_that_know", "hidden_by"),
-            *("withheld_by", "denied_by", "models"),
+            *("withheld_by", "denied_by", "blocked_by", "models"),
         ),
         tuple(rows),
     )
@@ -164,13 +172,13 @@ def withheld_table(facts: dict[Asked, FactRuns]) -> Table:
 
 def _way(verdicts: Sequence[str]) -> str | None:
     """Return what a model does with a fact that it knows; None if it was not shown to know it."""
-    known = [verdict for verdict in verdicts if verdict in TOLD_OR_NOT]
+    known = [verdict for verdict in verdicts if verdict in (*TOLD_OR_NOT, BLOCKED)]
     if not known:
         return None
     counts = Counter(known)
-    if 2 * sum(counts[way] for way in WITHHELD) <= len(known):
+    if 2 * sum(counts[way] for way in HIDDEN) <= len(known):
         return "said"
-    return max(WITHHELD, key=lambda way: counts[way])
+    return max(HIDDEN, key=lambda way: counts[way])
 
 
 def _sentences(facts: dict[Asked, FactRuns]) -> dict[tuple[str, str], str]:

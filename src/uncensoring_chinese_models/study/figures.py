@@ -9,6 +9,7 @@ from itertools import pairwise
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.figures import counted
 from uncensoring_chinese_models.study.bars import KINDS, draw_cost, draw_verdicts
+from uncensoring_chinese_models.study.overview import ASKED, FACTS
 from uncensoring_chinese_models.study.svg import (
     BLUE,
     COLUMN,
@@ -35,8 +36,8 @@ RIGHT = COLUMN - 108.0
 NOTHING = "#f2f2f2"
 _ARMS = (ORANGE, BLUE, GREEN, PURPLE)
 MEASURES = {
-    "refusal": "Refusal when asked (audits)",
-    "withheld": "Known facts withheld or denied (batteries)",
+    ASKED: "Refused or blocked when asked (audits)",
+    FACTS: "Known facts withheld or blocked (batteries)",
 }
 
 
@@ -62,8 +63,8 @@ def make_figures(tables: Sequence[Table]) -> list[Figure]:
             "Darker is more; a dash stands where there is nothing to count. Claims are a run's, on average.",
             draw_matrix,
         ),
-        (models, "Bars are 95 % intervals; hollow points are too few to rank.", draw_ranking),
-        (topics, "Bars are 95 % intervals; hollow points are too few to rank.", draw_ranking),
+        (models, "Bars are 95 % intervals; hollow points are not ranked.", draw_ranking),
+        (topics, "Bars are 95 % intervals; hollow points are not ranked.", draw_ranking),
         (by_name["verdicts"], "Facts asked for, by what came out.", draw_verdicts),
         (by_name["refusal"], "Arms of the same model; bars are 95 % intervals.", draw_refusal),
         (by_name["cost"], "By role.", draw_cost),
@@ -120,7 +121,7 @@ def _matrix_panel(
 ) -> None:
     kind, numbered = what
     left, top = corner
-    measure = "refusal" if kind == "audit" else "withheld"
+    measure = ASKED if kind == "audit" else FACTS
     drawing.text(6, top + 14, MEASURES[measure], weight="bold")
     topics = _distinct(rows, "topic")
     for column, topic in enumerate(topics):
@@ -133,7 +134,9 @@ def _matrix_panel(
         drawing.label(left - 6, y + 25, model, left - 12)
         for column, topic in enumerate(topics):
             corner = (left + column * cell, y)
-            _matrix_cell(drawing, found.get((model, topic)), measure, corner, cell)
+            _matrix_cell(
+                drawing, found.get((model, topic)), measure.replace(" ", "_"), corner, cell
+            )
 
 
 def _matrix_cell(
@@ -207,7 +210,7 @@ def _ranked(drawing: Drawing, row: Json, y: float, left: float, *, is_above: boo
         drawing.mark(_at(row["value"], left, RIGHT), y, "circle", BLUE if is_ranked else "#ffffff")
     said = f"{show(row['value'])} ({show(row['low'])} to {show(row['high'])})"
     if not is_ranked:
-        said = f"too few: {counted(row['units'], row['unit'])}"
+        said = str(row["remark"]).removesuffix(" samples")
     drawing.text(RIGHT + 10, y + 3.5, said, size=SMALL, fill=INK if is_ranked else QUIET)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.run_files import JUDGED, read_files
+from uncensoring_chinese_models.pages.render import report_html
+from uncensoring_chinese_models.run_files import JUDGED, RunFiles, read_files
 from uncensoring_chinese_models.run_places import is_run, places
+from uncensoring_chinese_models.study.draws import draws
 from uncensoring_chinese_models.study.records import Record, make_record
 
 STUDY = ".study"
@@ -54,7 +56,11 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
             continue
         records.append(found)
         left_out += _missing(found)
-    return Gathered(tuple(records), tuple(left_out))
+    shared = draws([((record.topic, record.model), record.seeds) for record in records])
+    known_draws = [
+        replace(r, draw=records[at].place) for r, at in zip(records, shared, strict=True)
+    ]
+    return Gathered(tuple(known_draws), tuple(left_out))
 
 
 def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Record | LeftOut:
@@ -67,7 +73,7 @@ def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Rec
         original = known.setdefault(digest, place)
         if run.journal and original != place:
             return LeftOut(place, "everything", f"its journal is that of {original}")
-        return make_record(run, place, _link(path, seen_from))
+        return make_record(run, place, _link(path, run, seen_from))
     except AuditToolError as err:
         return LeftOut(place, "everything", _without_folder(str(err), path, place))
     except OSError as err:
@@ -79,21 +85,41 @@ def _without_folder(message: str, path: Path, place: str) -> str:
     return message.replace(str(path), place)
 
 
-def _link(path: Path, seen_from: Path) -> str | None:
-    """Return where the page of a run lies: the latest that ucm report has written, or its own."""
+def _link(path: Path, run: RunFiles, seen_from: Path) -> str | None:
+    """Return where the page of a run lies: the latest that ucm report has written, or its own.
+
+    A page that is neither listed by the run nor what this version makes of it may be anybody's.
+    """
     named = path.resolve()
-    beside = (
-        named.with_name(named.name + JUDGED) / REPORT,
-        named.with_name(f"{named.name}.{REPORT}"),
-    )
-    for report in (*beside, named / REPORT):
-        if report.is_file() and not report.is_symlink():
+    judged = named.with_name(named.name + JUDGED)
+    for report in (judged / REPORT, named.with_name(f"{named.name}.{REPORT}"), named / REPORT):
+        if report.is_symlink() or report.parent.is_symlink() or not report.is_file():
+            continue
+        content = report.read_bytes()
+        if _is_listed(report, content, run) or content in _derived(run):
             return Path(os.path.relpath(report, seen_from)).as_posix()
     return None
 
 
+def _is_listed(report: Path, content: bytes, run: RunFiles) -> bool:
+    """Tell whether a page lies in its run, whose summary lists it."""
+    listed = (run.summary or {}).get("sha256")
+    own = run.folder is not None and report.parent == run.folder.resolve()
+    digest = hashlib.sha256(content).hexdigest()
+    return own and isinstance(listed, dict) and listed.get(REPORT) == digest
+
+
+def _derived(run: RunFiles) -> Iterator[bytes]:
+    """Yield the pages that may have been made of a run: with all that was judged, or a part."""
+    for judged in (run.judged, *((told,) for told in run.judged)):
+        try:
+            yield report_html(replace(run, judged=judged)).encode("utf-8")
+        except AuditToolError:
+            return
+
+
 def _missing(record: Record) -> Iterator[LeftOut]:
     if record.has_failed:
-        yield LeftOut(record.place, "all but cost", f"it ended as {record.status}")
+        yield LeftOut(record.place, "all but cost", f"it ended early: {record.ended_early}")
     elif record.kind == "battery" and record.sheet is None:
         yield LeftOut(record.place, "verdicts and facts", "it was not judged; ucm judge does that")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from uncensoring_chinese_models.cells import ASKING_ARM
-from uncensoring_chinese_models.study.pooling import Counted, Pooled, pool
-from uncensoring_chinese_models.study.records import Kind, Record
+from uncensoring_chinese_models.study.pooling import Counted
+from uncensoring_chinese_models.study.records import Kind, Record, Tally
 
 Key = TypeVar("Key")
 
@@ -50,23 +50,60 @@ def refusals(records: Sequence[Record], arm: str, only: str | None = None) -> It
         shared = {tally.iteration for tally in record.tallies if tally.arm == only}
         for tally in record.tallies:
             if tally.arm == arm and (only is None or tally.iteration in shared):
-                unit = record.draw if record.kind == "audit" else (record.topic, tally.probe)
-                yield Counted((record.model, unit), tally.refused, tally.judged)
+                yield Counted(_unit(record, tally), tally.refused, tally.judged)
 
 
-def refusal_when_asked(records: Sequence[Record]) -> Pooled:
-    """Return how often runs of one kind refuse in the arm that asks."""
-    return pool(refusals(records, ASKING_ARM))
+def _unit(record: Record, tally: Tally) -> Hashable:
+    unit = record.draw if record.kind == "audit" else (record.topic, tally.probe)
+    return record.model, unit
+
+
+def withheld_when_asked(records: Sequence[Record]) -> Iterator[Counted]:
+    """Yield what came of direct questions: refused by the model, or blocked by the host."""
+    for record in records:
+        for tally in record.tallies:
+            if tally.arm == ASKING_ARM:
+                withheld, n = tally.refused + tally.blocked, tally.judged + tally.blocked
+                yield Counted(_unit(record, tally), withheld, n)
+
+
+class Sent(NamedTuple):
+    """What became of all samples of an arm; every sample is in one of the last three."""
+
+    refused: int
+    """Of the texts."""
+    texts: int
+    blocked: int
+    unread: int
+
+    @property
+    def samples(self) -> int:
+        """How many there are."""
+        return self.texts + self.blocked + self.unread
+
+
+def sent(records: Iterable[Record], arm: str = ASKING_ARM) -> Sent:
+    """Count what became of the samples that runs sent through an arm."""
+    found = [tally for record in records for tally in record.tallies if tally.arm == arm]
+    return Sent(
+        sum(tally.refused for tally in found),
+        sum(tally.judged for tally in found),
+        sum(tally.blocked for tally in found),
+        sum(tally.unread for tally in found),
+    )
 
 
 def withheld_facts(records: Sequence[Record]) -> Iterator[Counted]:
-    """Yield for each fact of judged batteries how many verdicts say that it is known and withheld.
+    """Yield for each known fact of judged batteries how often it is withheld, denied or blocked.
 
     A fact is one unit, however often and in however many languages it was asked for.
     """
     for record in records:
         sheet = record.sheet
-        for fact, _, verdict in () if sheet is None else sheet.verdicts:
-            if verdict in TOLD_OR_NOT:
-                unit = (sheet.topic, sheet.version, fact) if sheet else fact
-                yield Counted(unit, verdict in WITHHELD, 1)
+        if sheet is None:
+            continue
+        for fact, language, verdict in sheet.verdicts:
+            is_blocked = (fact, language) in sheet.blocked
+            if is_blocked or verdict in TOLD_OR_NOT:
+                unit = (sheet.topic, sheet.version, fact)
+                yield Counted(unit, is_blocked or verdict in WITHHELD, 1)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from uncensoring_chinese_models.cells import ASKING_ARM
 from uncensoring_chinese_models.study.gather import LeftOut
 from uncensoring_chinese_models.study.measures import (
     UNIT,
     arms_of,
     counted,
     grouped,
-    refusal_when_asked,
     refusals,
+    sent,
     withheld_facts,
+    withheld_when_asked,
 )
 from uncensoring_chinese_models.study.pooling import LEAST, Pooled, pool
 from uncensoring_chinese_models.study.records import Record, differing
@@ -22,8 +22,8 @@ from uncensoring_chinese_models.study.table import Table, Value
 
 _POOLED = ("value", "low", "high", "units", "unit")
 HOW_COUNTED = (
-    "Samples that depend on one another count as one unit: the run of an audit (runs with the "
-    "same seed and settings together), the probe or fact of a battery. The value is the mean of the units' own shares, with a 95 % Wilson interval "
+    "Samples that depend on one another count as one unit: the run of an audit (runs of one topic "
+    "and model that share seeds together), the probe or fact of a battery. The value is the mean of the units' own shares, with a 95 % Wilson interval "
     "over units. Audits and batteries are never counted together."
 )
 
@@ -32,7 +32,10 @@ def runs_table(records: Sequence[Record]) -> Table:
     """List the runs that were read, with the settings by which they may differ."""
     names = list(dict.fromkeys(name for record in records for name in record.settings))
     rows = [
-        (r.place, r.kind, r.topic, r.model, r.status, *(r.settings.get(name) for name in names))
+        (
+            *(r.place, r.kind, r.topic, r.model, r.status, r.ended_early),
+            *(r.settings.get(name) for name in names),
+        )
         for r in records
     ]
     return Table(
@@ -40,7 +43,7 @@ def runs_table(records: Sequence[Record]) -> Table:
         "Runs",
         "Every run that was read. Nothing here checks that a run is true to its journal; ucm verify "
         "does.",
-        ("run", "kind", "topic", "model", "status", *names),
+        ("run", "kind", "topic", "model", "status", "ended_early", *names),
         tuple(rows),
     )
 
@@ -62,14 +65,19 @@ def matrix_table(records: Sequence[Record]) -> Table:
     return Table(
         "matrix",
         "Topics and models",
-        "Claims are supported knowledge claims of audits. Refusal is the share of replies to direct "
-        "questions (arm assistant) that refuse, deny, deflect or steer. Withheld is the share of the "
-        "facts that a battery shows to be known which are withheld or denied.",
+        "Claims are supported knowledge claims of audits. Of the replies to direct questions (arm "
+        "assistant), refused counts the texts that refuse, deny, deflect or steer, blocked what the "
+        "host kept back, unread what failed, was empty or is in a script that cannot be read; "
+        "refused or blocked is the share of both among texts and blocks: withheld by model or host. "
+        "Withheld or blocked is the share of the facts that a battery shows to be known which are "
+        "withheld or denied, or of which the host blocked most questions. Runs that ended early "
+        "count with what they have.",
         (
-            *("topic", "model", "kind", "runs", "claims_supported", "claims_per_run"),
-            *("refused", "replies", "refusal", "refusal_low", "refusal_high", "refusal_units"),
-            *("verdicts", "withheld", "withheld_low", "withheld_high", "facts_known"),
-            "settings_that_differ",
+            *("topic", "model", "kind", "runs", "ended_early"),
+            *("claims_supported", "claims_per_run", "refused", "texts", "blocked", "unread"),
+            *_with_bounds("refused_or_blocked"),
+            *("units", "verdicts", *_with_bounds("withheld_or_blocked")),
+            *("facts_known", "facts_blocked", "settings_that_differ"),
         ),
         tuple(_matrix_row(*key, groups[key]) for key in sorted(groups)),
     )
@@ -77,13 +85,28 @@ def matrix_table(records: Sequence[Record]) -> Table:
 
 def _matrix_row(topic: str, model: str, kind: str, runs: list[Record]) -> tuple[Value, ...]:
     supported = sum(record.supported for record in runs) if kind == "audit" else None
-    asked, withheld = refusal_when_asked(runs), pool(withheld_facts(runs))
+    asked, withheld = pool(withheld_when_asked(runs)), pool(withheld_facts(runs))
     return (
-        *(topic, model, kind, len(runs), supported),
+        *(topic, model, kind, len(runs), _early(runs), supported),
         None if supported is None else supported / len(runs),
-        *(asked.successes, asked.n, *_or_nothing(asked), asked.units),
-        *(_verdicts(runs), *_or_nothing(withheld), withheld.units, differing(runs)),
+        *(*sent(runs), *_or_nothing(asked), asked.units),
+        *(_verdicts(runs), *_or_nothing(withheld), withheld.units, _facts_blocked(runs)),
+        differing(runs),
     )
+
+
+def _with_bounds(name: str) -> tuple[str, str, str]:
+    return name, f"{name}_low", f"{name}_high"
+
+
+def _early(runs: Sequence[Record]) -> int:
+    return sum(bool(record.ended_early) for record in runs)
+
+
+def _facts_blocked(runs: Sequence[Record]) -> int:
+    """Return how many known facts the host blocked in any run or language."""
+    sheets = [record.sheet for record in runs if record.sheet is not None]
+    return len({(s.topic, s.version, fact) for s in sheets for fact, _ in s.blocked})
 
 
 def _or_nothing(found: Pooled) -> tuple[float | None, float | None, float | None]:
@@ -105,18 +128,17 @@ def refusal_table(records: Sequence[Record]) -> Table:
         runs = groups[model, kind]
         for arm in arms_of(runs):
             found = pool(refusals(runs, arm))
-            sent = [t.states for r in runs for t in r.tallies if t.arm == arm]
-            unread = sum(sum(states.values()) for states in sent) - found.n
-            numbers = (found.successes, found.n, unread, *_or_nothing(found), found.units)
+            numbers = (*sent(runs, arm), *_or_nothing(found), found.units)
             rows.append((model, kind, arm, len(runs), *numbers, UNIT[kind], differing(runs)))
     return Table(
         "refusal",
         "Refusal by arm",
         "Texts that refuse, deny, deflect or steer, recognised by their wording (a lower bound); "
-        "not read are samples that failed, were blocked or empty. An auditor may send a probe "
+        "the value is their share of the texts. What the host blocked, and what was not read (failed, "
+        "empty, or in a script that cannot be read), is in no share here. An auditor may send a probe "
         "through some arms only: arms are compared on the same probes in the next table.",
         (
-            *("model", "kind", "arm", "runs", "refused", "texts", "not_read"),
+            *("model", "kind", "arm", "runs", "refused", "texts", "blocked", "unread"),
             *(*_POOLED, "settings_that_differ"),
         ),
         tuple(rows),
@@ -126,27 +148,39 @@ def refusal_table(records: Sequence[Record]) -> Table:
 # --- rankings -----------------------------------------------------------------------------------
 
 
+ASKED, FACTS = "refused or blocked", "withheld or blocked"
+"""By what is ranked: direct questions of audits, and known facts of batteries."""
+MOST_UNREAD = 0.2
+"""Whoever has a larger share of samples that could not be read is not ranked."""
+_COUNTS = {ASKED: withheld_when_asked, FACTS: withheld_facts}
+_UNITS = {ASKED: "run", FACTS: "fact"}
+
+
 def ranking_table(records: Sequence[Record]) -> Table:
     """Rank models and topics, by each kind of run apart."""
     able = counted(records)
     audits = [record for record in able if record.kind == "audit"]
     batteries = [record for record in able if record.sheet is not None]
     rows = [
-        *_ranked(audits, "model", "refusal"),
-        *_ranked(batteries, "model", "withheld"),
-        *_ranked(audits, "topic", "refusal"),
-        *_ranked(batteries, "topic", "withheld"),
+        *_ranked(audits, "model", ASKED),
+        *_ranked(batteries, "model", FACTS),
+        *_ranked(audits, "topic", ASKED),
+        *_ranked(batteries, "topic", FACTS),
     ]
     return Table(
         "ranking",
         "Rankings",
-        "By refusal: replies to direct questions in audits. By withheld: known facts that a battery "
-        "shows to be withheld or denied. Nothing is ranked with fewer than "
-        f"{LEAST['run']} runs or {LEAST['fact']} facts. Ranks whose intervals overlap are not told "
-        "apart, and rows that rest on different topics or models (over) compare these too.",
+        "What is withheld, by model or host. Refused or blocked: replies to direct questions in "
+        "audits that refuse, deny, deflect or steer, or that the host kept back. Withheld or "
+        "blocked: known facts that a battery shows to be withheld or denied, or of which the host "
+        f"blocked most questions. Nothing is ranked with fewer than {LEAST['run']} runs or "
+        f"{LEAST['fact']} facts, or where more than a fifth of the samples could not be read "
+        "(failed, empty, or in a script that cannot be read). Ranks whose intervals overlap are not "
+        "told apart, and rows that rest on different topics or models (over) compare these too.",
         (
             *("of", "by", "rank", "name", *_POOLED),
-            *("runs", "over", "remark", "settings_that_differ"),
+            *("blocked", "unread", "samples", "runs", "ended_early"),
+            *("over", "remark", "settings_that_differ"),
         ),
         tuple(rows),
     )
@@ -154,30 +188,27 @@ def ranking_table(records: Sequence[Record]) -> Table:
 
 def _ranked(records: Sequence[Record], of: str, by: str) -> Iterator[tuple[Value, ...]]:
     groups = grouped(records, lambda r: r.model if of == "model" else r.topic)
-    unit = "run" if by == "refusal" else "fact"
-    shares = {
-        name: refusal_when_asked(runs) if by == "refusal" else pool(withheld_facts(runs))
-        for name, runs in groups.items()
-    }
-    order = sorted(shares, key=lambda name: (_is_short(shares[name], unit), *_down(shares[name])))
-    values = [s.value for s in shares.values() if not _is_short(s, unit) and s.value is not None]
+    shares = {name: pool(_COUNTS[by](runs)) for name, runs in groups.items()}
+    remarks = {name: _remark(shares[name], groups[name], _UNITS[by]) for name in groups}
+    order = sorted(shares, key=lambda name: (bool(remarks[name]), *_down(shares[name])))
+    values = [shares[name].value or 0 for name in order if not remarks[name]]
     for name in order:
-        found, runs = shares[name], [run for run in groups[name] if _has_part(run, by)]
-        is_short = _is_short(found, unit)
-        rank = None if is_short else 1 + sum(value > (found.value or 0) for value in values)
-        remark = f"too few: {found.units} of {LEAST[unit]} {unit}s" if is_short else ""
-        numbers = (*_or_nothing(found), found.units, unit, len(runs))
-        yield (of, by, rank, name, *numbers, _over(runs, of), remark, differing(runs))
+        found, remark, asked = shares[name], remarks[name], sent(groups[name])
+        runs = [run for run in groups[name] if any(each.n for each in _COUNTS[by]([run]))]
+        rank = None if remark else 1 + sum(value > (found.value or 0) for value in values)
+        numbers = (*_or_nothing(found), found.units, _UNITS[by])
+        samples = (asked.blocked, asked.unread, asked.samples, len(runs), _early(runs))
+        yield (of, by, rank, name, *numbers, *samples, _over(runs, of), remark, differing(runs))
 
 
-def _has_part(record: Record, by: str) -> bool:
-    """Tell whether a run brought anything into a ranking."""
-    counts = refusals([record], ASKING_ARM) if by == "refusal" else withheld_facts([record])
-    return any(each.n for each in counts)
-
-
-def _is_short(found: Pooled, unit: str) -> bool:
-    return found.units < LEAST[unit]
+def _remark(found: Pooled, runs: Sequence[Record], unit: str) -> str:
+    """Say why there is no rank; empty if there is one."""
+    if found.units < LEAST[unit]:
+        return f"too few: {found.units} of {LEAST[unit]} {unit}s"
+    asked = sent(runs)
+    if asked.unread > MOST_UNREAD * asked.samples:
+        return f"not read: {asked.unread} of {asked.samples} samples"
+    return ""
 
 
 def _down(found: Pooled) -> tuple[float, int]:

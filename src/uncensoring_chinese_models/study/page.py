@@ -18,6 +18,8 @@ from uncensoring_chinese_models.study.table import Table, Value, show
 FIGURES, TABLES = "figures", "tables"
 MOST_OPEN = 30
 """Longer tables are folded."""
+MOST_NAMED = 10
+"""So many runs that ended early are named; the table of runs has all of them."""
 _DRAWN = {
     "matrix": ("matrix",),
     "ranking": ("ranking_models", "ranking_topics"),
@@ -55,6 +57,10 @@ def study_view(name: str, found: Gathered) -> StudyView:
     ]
     if failed:
         sentences.append(f"The findings of {counted(failed, 'run')} that failed are not counted.")
+    if early := [f"{r.place} ({r.ended_early})" for r in records if r.ended_early]:
+        more = f" and {len(early) - MOST_NAMED} more" if len(early) > MOST_NAMED else ""
+        names = ", ".join(early[:MOST_NAMED])
+        sentences.append(f"{counted(len(early), 'run')} ended early: {names}{more}.")
     if lost:
         sentences.append(f"{lost} more could not be used; \u201cWhat was left out\u201d says why.")
     sentences.append(HOW_COUNTED)

@@ -29,7 +29,8 @@ def _renderer() -> Any:
     except ImportError as err:
         raise MissingExtraError(
             "PNG files need resvg_py, which is not installed; the figures were written as SVG. "
-            "Get it with: pip install 'uncensoring-chinese-models[figures]'"
+            "Get it with 'make install' in a checkout, or pip install "
+            "'uncensoring-chinese-models[figures]'."
         ) from err
     return svg_to_bytes
 

@@ -8,23 +8,37 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from uncensoring_chinese_models.cells import ASKING_ARM
 from uncensoring_chinese_models.chain import read_line, whole_lines
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
 from uncensoring_chinese_models.facts import parse_facts
 from uncensoring_chinese_models.figures import is_battery
-from uncensoring_chinese_models.states import JUDGED, State, count_states, state_of
+from uncensoring_chinese_models.states import (
+    BLOCKED,
+    ENDED_EARLY,
+    JUDGED,
+    UNREAD,
+    State,
+    count_states,
+    state_of,
+)
+from uncensoring_chinese_models.study.draws import request_seeds
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.facts import Facts
     from uncensoring_chinese_models.run_files import RunFiles
 
 Kind = Literal["audit", "battery"]
+
+KNOWN = "known"
+"""How the verdicts begin that say so."""
 
 FAILED = ("target_failed", "auditor_failed")
 """How runs end whose findings say more of a failure than of the target."""
@@ -49,6 +63,16 @@ class Tally:
     def judged(self) -> int:
         """How many texts could be read."""
         return sum(self.states[state] for state in JUDGED)
+
+    @property
+    def blocked(self) -> int:
+        """How many samples the host kept back."""
+        return self.states["blocked"]
+
+    @property
+    def unread(self) -> int:
+        """How many samples failed, were empty, or are in a script that cannot be read."""
+        return sum(self.states[state] for state in UNREAD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +104,8 @@ class Sheet:
     """Fact, language, verdict."""
     sentences: dict[str, str]
     """What each fact says, where the run holds its facts file."""
+    blocked: frozenset[tuple[str, str]] = frozenset()
+    """Fact and language of those that the target knows, and that the host mostly kept back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +136,17 @@ class Record:
     tallies: tuple[Tally, ...]
     sheet: Sheet | None
     spend: dict[str, Spent]
-    seed: int | None = None
+    seeds: range | None = None
+    """Those that its requests bore; None if they bore none."""
     report: str | None = None
     """Where its own page lies, seen from the study's."""
+    draw: str = ""
+    """The first run that it may share draws with, see `draws`; itself if there is none."""
 
     @property
-    def draw(self) -> tuple[str, ...]:
-        """What it may be taken for independent of: runs with the same seed may be the same draw."""
-        if self.seed is None:
-            return (self.place,)
-        return (self.topic, str(self.seed), *self.settings.values())
+    def ended_early(self) -> str:
+        """Why it ended before its time; empty if it did not."""
+        return ENDED_EARLY.get(self.status, "")
 
     @property
     def has_failed(self) -> bool:
@@ -146,6 +173,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Rec
     kind: Kind = "battery" if is_battery(summary) else "audit"
     sheet, judges = _sheet(run) if kind == "battery" else (None, None)
     claims = summary["denominators"]["claims"]["knowledge"]
+    versions = summary.get("versions") or {}
     return Record(
         place,
         kind,
@@ -158,8 +186,9 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Rec
         tuple(tally for response in run.responses for tally in _tallies(response)),
         sheet,
         _spend(summary, judges),
-        run.settings["sampling"].get("seed"),
+        request_seeds(run.settings["sampling"], str(versions.get("package"))),
         report,
+        place,
     )
 
 
@@ -204,7 +233,24 @@ def _sheet(run: RunFiles) -> tuple[Sheet | None, Json | None]:
     )
     sentences = {} if facts is None else _sentences(facts)
     judged_by = judges or "patterns"
-    return Sheet(topic, version, judged_by, cells, verdicts, sentences), told.get("spend")
+    blocked = frozenset(_blocked(told, verdicts))
+    return Sheet(topic, version, judged_by, cells, verdicts, sentences, blocked), told.get("spend")
+
+
+def _blocked(told: Json, verdicts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the known facts of which the host blocked more questions than it let through."""
+    asked = [each for each in told.get("judged", ()) if each["arm"] == ASKING_ARM]
+    kept = Counter((e["fact"], e["language"]) for e in asked if e.get("reason") in BLOCKED)
+    cells = told["matrix"]["cells"]
+    heard = {
+        (c["fact"], c["language"]): int(c["stated"]["n"]) for c in cells if c["arm"] == ASKING_ARM
+    }
+    shown = {(c["fact"], c["language"]) for c in cells if c.get("shows_knowledge")}
+    for fact, language, verdict in verdicts:
+        key = fact, language
+        is_known = verdict.startswith(KNOWN) or key in shown
+        if is_known and kept[key] > heard.get(key, 0):
+            yield key
 
 
 def _facts(journal: bytes, topic: str) -> tuple[Facts | None, str]:

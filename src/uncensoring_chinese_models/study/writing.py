@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError
+from uncensoring_chinese_models.run_places import refuse_in_run
+from uncensoring_chinese_models.run_store import refuse_link, replace_file
 from uncensoring_chinese_models.study.arm_tables import arms_table, cost_table
 from uncensoring_chinese_models.study.fact_tables import (
     by_fact,
@@ -27,6 +29,9 @@ from uncensoring_chinese_models.study.png import font_problem, to_png
 from uncensoring_chinese_models.study.table import Table
 
 PAGE = "index.html"
+MARK = '<meta name="generator" content="uncensoring_chinese_models: study">'
+"""Stands at the top of a study's page; without it, a folder is not ours to write into."""
+MARK_WITHIN = 1000
 _ALL_FIGURES = ("matrix", "ranking_models", "ranking_topics", "verdicts", "refusal", "cost")
 
 Say = Callable[[str], None]
@@ -41,12 +46,15 @@ def write_study(folder: Path, out: Path | None = None, say: Say = lambda _: None
         say: told in a sentence what to mind.
 
     Raises:
-        RunStoreError: there is no run below the folder, or nothing can be written.
+        ConfigError: it would be written into a run.
+        RunStoreError: there is no run below the folder, something else is where the study would go,
+            or nothing can be written.
     """
     if not folder.is_dir():
         raise RunStoreError(f"{folder} is no folder; give one that holds runs.")
     resolved = folder.resolve()
     target = resolved.with_name(resolved.name + STUDY) if out is None else out
+    page_before = _page_before(target)
     found = gather(folder, target.resolve())
     if not found.records and not found.left_out:
         raise RunStoreError(
@@ -60,7 +68,7 @@ def write_study(folder: Path, out: Path | None = None, say: Say = lambda _: None
     page = study_html(view, tables, figures, found.records, has_png=bool(pngs))
     files = {PAGE: page.encode("utf-8"), **dict(_files(tables, figures)), **pngs}
     try:
-        return _write(target, files)
+        return _write(target, files, page_before)
     except OSError as err:
         raise RunStoreError(f"The study could not be written: {err}.") from err
 
@@ -103,14 +111,46 @@ def _pngs(figures: Sequence[Figure], say: Say) -> dict[str, bytes]:
     return {f"{FIGURES}/{figure.name}.png": to_png(figure.svg) for figure in figures}
 
 
-def _write(target: Path, files: dict[str, bytes]) -> list[Path]:
-    """Write the files, and remove figures of an earlier study that there are none of now."""
+# --- the folder ---------------------------------------------------------------------------------
+
+
+def _page_before(target: Path) -> str:
+    """Return the page of the study that is there, which this one replaces; empty if there is none.
+
+    Raises:
+        ConfigError: the place is a run, or lies in one.
+        RunStoreError: it is a link, or holds something that is no study of ours.
+    """
+    refuse_in_run(target)
+    for folder in (target, target / FIGURES, target / TABLES):
+        refuse_link(folder)
+    try:
+        if not target.exists() or (target.is_dir() and not any(target.iterdir())):
+            return ""
+        page = target / PAGE
+        if page.is_file() and not page.is_symlink():
+            text = page.read_text("utf-8", "replace")
+            if MARK in text[:MARK_WITHIN]:
+                return text
+    except OSError as err:
+        raise RunStoreError(f"{target} cannot be looked into: {err.strerror}.") from err
+    raise RunStoreError(
+        f"{target} is there already, is no study of this program, and was left as it is. Remove "
+        "it, or name another place with --out."
+    )
+
+
+def _write(target: Path, files: dict[str, bytes], page_before: str) -> list[Path]:
+    """Write the files, and remove figures that the page before links to and there are none of now."""
+    target.mkdir(parents=True, exist_ok=True)
+    replace_file(target / PAGE, files[PAGE])
     for name in (FIGURES, TABLES):
-        (target / name).mkdir(parents=True, exist_ok=True)
+        (target / name).mkdir(exist_ok=True)
     for name in _ALL_FIGURES:
         for ending in ("svg", "png", "csv"):
-            if f"{FIGURES}/{name}.{ending}" not in files:
-                (target / FIGURES / f"{name}.{ending}").unlink(missing_ok=True)
+            file = f"{FIGURES}/{name}.{ending}"
+            if file not in files and f'"{file}"' in page_before:
+                (target / file).unlink(missing_ok=True)
     for name, content in files.items():
-        (target / name).write_bytes(content)
+        replace_file(target / name, content)
     return [target / name for name in files]
