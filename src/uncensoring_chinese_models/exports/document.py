@@ -55,7 +55,7 @@ def _overview(run: Run, name: str) -> list[str]:
         as_markdown(own.target or ""),
         as_markdown(own.topic or ""),
         str(own.iterations),
-        f"{own.refused} of {own.judged_texts}",
+        f"{own.refused} of {own.judged_texts} ({own.refusal_arm})",
         claims,
         cost,
     ]
@@ -68,7 +68,7 @@ def _unfinished(run: Run) -> Iterator[str]:
     yield f"- target: {as_markdown(own.target or 'unknown')}"
     yield f"- auditor: {as_markdown(own.auditor or 'unknown')}"
     yield f"- from {as_markdown(own.started_at or 'unknown')}, not finished; what follows may change"
-    yield f"- {own.iterations} probes, {own.samples} samples, of {own.judged_texts} texts {own.refused} refuse or evade"
+    yield f"- {own.iterations} probes, {own.samples} samples, of {own.judged_texts} texts (arm {own.refusal_arm}) {own.refused} refuse or evade"
     yield from ("", "## Hypotheses so far", "")
     if not run.hypotheses:
         yield "None."

@@ -270,7 +270,9 @@ class _Sample:
                 value=own.supported_claims, answer=_text(said), explanation=told
             )
         if own.refusal_rate is not None:
-            told = f"{own.refused} of {own.judged_texts} texts refuse or evade"
+            told = (
+                f"{own.refused} of {own.judged_texts} texts refuse or evade (arm {own.refusal_arm})"
+            )
             found["refused"] = score(value=own.refusal_rate, explanation=told)
         facts = {
             (each.fact, each.language): each.verdict

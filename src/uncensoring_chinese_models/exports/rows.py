@@ -39,7 +39,13 @@ class RunRow:
     languages: Annotated[str | None, "Languages of the config, joined by commas."]
     facts_file: Annotated[str | None, "Facts file of a battery."]
     samples: Annotated[int, "Samples that are stored."]
-    judged_texts: Annotated[int, "Samples whose manner is known: the denominator of `refused`."]
+    refusal_arm: Annotated[
+        str | None,
+        "The arm that is counted in what follows: `assistant`; `all` if it was not sampled.",
+    ]
+    judged_texts: Annotated[
+        int, "Samples of it whose manner is known: the denominator of `refused`."
+    ]
     refused: Annotated[int, "Of these, how many refuse, deny, deflect or steer."]
     refusal_rate: Annotated[float | None, "`refused` over `judged_texts`."]
     refusal_low: Annotated[float, "Lower end of its 95 % Wilson interval."]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from uncensoring_chinese_models.cells import ASKING_ARM
 from uncensoring_chinese_models.choice import StoredScores, choice_of
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.calls import call_rows, header_of
@@ -62,11 +63,10 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
     sampling = settings.get("sampling") or {}
     total = (summary.get("spend") or {}).get("total") or {}
     claims = summary.get("claims")
-    states = count_states(
-        _state(sample["outcome"], sample["own_words"])
-        for response in files.responses
-        for sample in response["samples"]
-    )
+    samples = [sample for response in files.responses for sample in response["samples"]]
+    # The user turn is sampled because refusals do not reach it: it would only thin them out.
+    asked = [sample for sample in samples if sample["arm"] == ASKING_ARM]
+    states = count_states(_state(each["outcome"], each["own_words"]) for each in asked or samples)
     refused = rate_of_refusal(states)
     yield row(
         RunRow,
@@ -87,7 +87,8 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
             "seed": sampling.get("seed"),
             "languages": _joined(settings.get("languages")),
             "facts_file": settings.get("facts"),
-            "samples": sum(states.values()),
+            "samples": len(samples),
+            "refusal_arm": ASKING_ARM if asked else "all",
             "judged_texts": refused.n,
             "refused": refused.successes,
             "refusal_rate": refused.value,
