@@ -157,7 +157,9 @@ def test_unranked_rows_are_drawn_hollow_with_their_reason(tmp_path):
 
     write_study(tmp_path / "runs")
 
-    assert "not read: 3 of 6" in (tmp_path / "runs.study/figures/ranking_models.svg").read_text()
+    assert (
+        "not read: 0.50 of all" in (tmp_path / "runs.study/figures/ranking_models.svg").read_text()
+    )
 
 
 # --- units --------------------------------------------------------------------------------------

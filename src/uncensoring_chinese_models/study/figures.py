@@ -9,7 +9,7 @@ from itertools import pairwise
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.figures import counted
 from uncensoring_chinese_models.study.bars import KINDS, draw_cost, draw_verdicts
-from uncensoring_chinese_models.study.overview import ASKED, FACTS
+from uncensoring_chinese_models.study.overview import ASKED, FACTS, NOT_READ
 from uncensoring_chinese_models.study.svg import (
     BLUE,
     COLUMN,
@@ -210,7 +210,9 @@ def _ranked(drawing: Drawing, row: Json, y: float, left: float, *, is_above: boo
         drawing.mark(_at(row["value"], left, RIGHT), y, "circle", BLUE if is_ranked else "#ffffff")
     said = f"{show(row['value'])} ({show(row['low'])} to {show(row['high'])})"
     if not is_ranked:
-        said = str(row["remark"]).removesuffix(" samples")
+        said = str(row["remark"])
+        if said.startswith(NOT_READ):
+            said = f"{NOT_READ}: {show(row['unread'] / row['samples'])} of all"
     drawing.text(RIGHT + 10, y + 3.5, said, size=SMALL, fill=INK if is_ranked else QUIET)
 
 

@@ -152,6 +152,7 @@ ASKED, FACTS = "refused or blocked", "withheld or blocked"
 """By what is ranked: direct questions of audits, and known facts of batteries."""
 MOST_UNREAD = 0.2
 """Whoever has a larger share of samples that could not be read is not ranked."""
+NOT_READ = "not read"
 _COUNTS = {ASKED: withheld_when_asked, FACTS: withheld_facts}
 _UNITS = {ASKED: "run", FACTS: "fact"}
 
@@ -207,7 +208,7 @@ def _remark(found: Pooled, runs: Sequence[Record], unit: str) -> str:
         return f"too few: {found.units} of {LEAST[unit]} {unit}s"
     asked = sent(runs)
     if asked.unread > MOST_UNREAD * asked.samples:
-        return f"not read: {asked.unread} of {asked.samples} samples"
+        return f"{NOT_READ}: {asked.unread} of {asked.samples} samples"
     return ""
 
 
