@@ -6,8 +6,9 @@ file by its name among those that are served.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -49,19 +50,19 @@ class Viewer:
     def __init__(self, index: Index, streams: Streams) -> None:
         self.index = index
         self.streams = streams
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="index")
+        self._starting = threading.Lock()
         self._reading: Future[None] | None = None
 
     def close(self) -> None:
         """Stop reading."""
         self.index.close()
-        self._reader.shutdown()
 
     def look(self) -> None:
         """Let the index look at the folder, and wait a little for it."""
-        if self._reading is None or self._reading.done():
-            self._reading = self._reader.submit(self.index.refresh)
-        reading = self._reading
+        with self._starting:
+            if self._reading is None or self._reading.done():
+                self._reading = _begin(self.index.refresh)
+            reading = self._reading
         wait([reading], PATIENCE_S)
         if reading.done():
             reading.result()
@@ -98,6 +99,22 @@ class Viewer:
             return problem(400, "Choose two different runs: one as A, another as B.")
         folders = {each: folder for each in ids if (folder := self.folder_of(each)) is not None}
         return problem(404, _NO_RUN) if len(folders) < 2 else compare_screen(folders, ids)
+
+
+def _begin(work: Callable[[], None]) -> Future[None]:
+    """Do something in a thread that no exit waits for."""
+    future: Future[None] = Future()
+
+    def do() -> None:
+        try:
+            work()
+        except BaseException as err:  # noqa: BLE001 -- told to whoever asks for the result
+            future.set_exception(err)
+        else:
+            future.set_result(None)
+
+    threading.Thread(target=do, name="index", daemon=True).start()
+    return future
 
 
 def build_app(viewer: Viewer, port: int) -> App:
