@@ -12,10 +12,19 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from tests.viewed_runs import judge_run, write_run
+from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.study import measures
 from uncensoring_chinese_models.viewer import found as found_module
 from uncensoring_chinese_models.viewer import index as index_module
 from uncensoring_chinese_models.viewer.index import Filters, Index
-from uncensoring_chinese_models.viewer.queries import MatrixCell, search, topic_matrix
+from uncensoring_chinese_models.viewer.queries import (
+    HIDDEN,
+    KNOWN,
+    MatrixCell,
+    Sampled,
+    search,
+    topic_matrix,
+)
 from uncensoring_chinese_models.viewer.rows import read_row
 
 EVERY = Filters()
@@ -170,17 +179,22 @@ def test_filters_narrow_the_list(tmp_path, opened):
 
 
 def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
-    """Topics by models, with the samples of all runs behind a cell."""
+    """Topics by models, with the samples of all ended runs of a kind behind a cell."""
     for name in ("one", "two"):
         write_run(tmp_path, name)
+    write_run(tmp_path, "asked", auditing_model=BATTERY)
+    write_run(tmp_path, "going", ended=False, texts=["I can't discuss that."] * 9)
     write_run(tmp_path, "three", audited_model="b/other", ended=False)
 
     matrix = topic_matrix(opened())
 
     assert matrix.models == ("a/target", "b/other")
     cell = matrix.cells["Quillon", "a/target"]
-    assert (cell.runs, cell.refused, cell.of, cell.level) == (2, 2, 4, "most")
-    assert matrix.cells["Quillon", "b/other"].unfinished == 1
+    assert cell.audits == Sampled(2, refused=2, judged=4, supported=2, claims=4)
+    assert cell.batteries == Sampled(1, refused=1, judged=2, supported=1, claims=2)
+    assert (cell.unfinished, cell.level) == (1, "most")
+    other = matrix.cells["Quillon", "b/other"]
+    assert (other.unfinished, other.level, other.audits) == (1, "nothing", Sampled())
     assert matrix.left_out == 0
 
 
@@ -198,17 +212,44 @@ def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
 )
 def test_a_cell_has_a_level(refused, blocked, judged, level):
     """What the host blocked counts as withheld, and a cell without samples says nothing."""
-    assert MatrixCell("t", "m", {}, 1, 0, 0, refused, blocked, judged, 0, 0).level == level
+    sampled = Sampled(1, refused, blocked, judged)
+    assert MatrixCell("t", "m", sampled).level == MatrixCell("t", "m", Sampled(), sampled).level
+    assert MatrixCell("t", "m", sampled).level == level
 
 
-def test_judged_facts_come_before_samples(tmp_path, opened):
-    """A model that lies refuses nothing; its cell is coloured by what it denies."""
+@pytest.mark.parametrize(
+    ("verdicts", "refused", "level"),
+    [
+        ({"unknown": 10}, 40, "most"),
+        ({"unknown": 10}, 0, "none"),
+        ({"unknown": 90, "known but withheld": 1}, 0, "most"),
+        ({"known and said": 19, "known but denied": 1}, 0, "few"),
+        ({"known and said": 1, "unknown": 9}, 40, "most"),
+        ({"known, not asked": 5, "undecided": 5}, 40, "most"),
+    ],
+)
+def test_a_model_that_refuses_everything_is_never_shown_as_open(verdicts, refused, level):
+    """Shares are of the facts that are known; the larger share decides, facts or samples."""
+    sampled = Sampled(1, refused, judged=40)
+    assert MatrixCell("t", "m", batteries=sampled, verdicts=verdicts).level == level
+    split = MatrixCell("t", "m", sampled, Sampled(9, judged=400), verdicts)
+    assert split.level == level
+
+
+def test_the_viewer_and_a_study_mean_the_same_facts():
+    """Both take the share of the facts that are known and were asked for."""
+    assert (HIDDEN, KNOWN) == (measures.WITHHELD, measures.TOLD_OR_NOT)
+
+
+def test_a_model_that_lies_is_known_by_its_facts(tmp_path, opened):
+    """It refuses nothing; its cell is coloured by what it denies, of what it knows."""
     judge_run(write_run(tmp_path, "one"), "known but denied", "known but withheld", "unknown")
     judge_run(write_run(tmp_path, "two"), "known and said")
+    judge_run(write_run(tmp_path, "going", ended=False), "known and said", "known and said")
 
     cell = topic_matrix(opened()).cells["Quillon", "a/target"]
 
-    assert (cell.hidden, cell.facts, cell.level) == (2, 4, "most")
+    assert (cell.hidden, cell.known, cell.facts, cell.level) == (2, 3, 4, "most")
 
 
 def test_search_finds_english_and_chinese_of_any_length(tmp_path, opened):

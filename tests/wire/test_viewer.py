@@ -59,7 +59,9 @@ def test_the_landing_page_shows_the_matrix_and_the_runs(viewer):
     page = viewer.ask("/")
 
     assert page.status == 200
-    assert "<b>2</b> of 4 samples withheld" in page.body
+    assert "2 audits: <b>2</b> of 4 samples withheld, 2 of 4 claims supported" in page.body
+    assert "<b>0</b> of 1 known facts withheld or denied (2 judged, by run and" in page.body
+    assert "no fact shown to be known (2 judged, by run and language)" in page.body
     assert all(f'href="/run/{each}"' in page.body for each in ids_of(viewer).values())
     assert "unreadable" in page.body
 
@@ -89,6 +91,22 @@ def test_filters_and_search_work_without_scripts(viewer):
     assert f'href="/run/{ids["one"]}"' not in listed
     assert "<mark>围巾</mark>" in found
     assert f'href="/run/{ids["one"]}#s-1-user_persona-1"' in found
+
+
+def test_what_is_chosen_is_kept(viewer):
+    """A and B stay chosen when the list is narrowed, whether or not it still holds them."""
+    ids = ids_of(viewer)
+    query = f"/?model=b%2Fother&a={ids['one']}&b={ids['two']}"
+    body = viewer.ask(query).body
+
+    for letter, name in (("a", "one"), ("b", "two")):
+        inputs = [x for x in body.split("<input") if f'name="{letter}" value="{ids[name]}"' in x]
+        assert [" checked>" in each for each in inputs] == [True]
+    assert viewer.ask(query.replace("/?", "/index.json?")).json()["chosen"] == {
+        "a": ids["one"],
+        "b": ids["two"],
+    }
+    assert " checked" not in viewer.ask("/?a=nobody").body
 
 
 @pytest.mark.parametrize(

@@ -88,29 +88,29 @@ def landing(index: Index, query: Query) -> Screen:
     page = min(max(_page(query), 1), max(-(-total // A_PAGE), 1))
     rows = index.rows(filters, A_PAGE, (page - 1) * A_PAGE)
     matrix = topic_matrix(index)
+    asked = {name: value for name, value in asdict(filters).items() if value}
+    chosen = {each: row for each in "ab" if (row := index.row(_asked(query, each))) is not None}
+    kept = {each: row.id for each, row in chosen.items()}
     data: Json = {
         "indexing": index.progress._asdict() if index.progress.is_behind else None,
         "filters": asdict(filters),
         "topics": list(matrix.topics),
         "models": list(matrix.models),
-        "cells": [
-            asdict(cell) | {"of": cell.of, "level": cell.level, "hidden": cell.hidden}
-            for cell in matrix.cells.values()
-        ],
+        "cells": [cell.as_json() for cell in matrix.cells.values()],
         "left_out": matrix.left_out,
         "total": total,
         "page": page,
+        "chosen": kept,
         "runs": [row.as_json() for row in rows],
     }
     choices = {name: index.values(name) for name in ("topic", "target", "status")}
-    asked = {name: value for name, value in asdict(filters).items() if value}
     more = {
         "matrix": matrix,
         "choices": choices,
-        "chosen": _asked(query, "a"),
-        "pages": _pages("/", asked, page, total > page * A_PAGE),
+        "away": {each: row for each, row in chosen.items() if row not in rows},
+        "pages": {"before": page > 1, "after": total > page * A_PAGE},
         "query": urlencode(asked | ({"page": str(page)} if page > 1 else {})),
-        "link": lambda **given: "/?" + urlencode(given),
+        "link": lambda **given: "/?" + urlencode(given | kept),
     }
     return Screen("landing.html", data | more, lambda: data)
 
