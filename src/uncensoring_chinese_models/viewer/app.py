@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
 from uncensoring_chinese_models.viewer.assets import assets
-from uncensoring_chinese_models.viewer.guard import App, Guard
+from uncensoring_chinese_models.viewer.guard import App, Guard, Receive, Scope, Send
 from uncensoring_chinese_models.viewer.live import Streams, offset_of
 from uncensoring_chinese_models.viewer.screens import (
+    TOO_DEEP,
     Query,
     Screen,
     compare_screen,
@@ -147,7 +148,10 @@ def _page(make: Callable[[str, Query], Screen], *, as_json: bool) -> Callable[[R
     """Return the endpoint of a page, for people or for programs; it runs in a thread."""
 
     def endpoint(request: Request) -> Response:
-        screen = make(request.path_params.get("id", ""), request.query_params)
+        try:
+            screen = make(request.path_params.get("id", ""), request.query_params)
+        except RecursionError:
+            screen = problem(422, TOO_DEEP)
         return _answer(screen, as_json=as_json)
 
     return endpoint
@@ -158,8 +162,8 @@ def _answer(screen: Screen, *, as_json: bool) -> Response:
 
     try:
         body = screen.json() if as_json else screen.html()
-    except CorruptRunError as err:
-        screen = problem(422, str(err))
+    except (CorruptRunError, RecursionError) as err:
+        screen = problem(422, str(err) if isinstance(err, CorruptRunError) else TOO_DEEP)
         body = screen.json() if as_json else screen.html()
     kind = "application/json" if as_json else "text/html; charset=utf-8"
     return Response(body.encode("utf-8", "backslashreplace"), screen.status, media_type=kind)
@@ -174,7 +178,7 @@ def _static(request: Request) -> Response:
     return Response(asset.content, media_type=asset.media_type)
 
 
-async def _events(viewer: Viewer, request: Request) -> Response:
+async def _events(viewer: Viewer, request: Request) -> Response | App:
     """Stream what changes on the page of a run."""
     from starlette.concurrency import run_in_threadpool  # noqa: PLC0415
     from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
@@ -183,15 +187,26 @@ async def _events(viewer: Viewer, request: Request) -> Response:
     folder = await run_in_threadpool(viewer.folder_of, run_id)
     if folder is None:
         return _answer(problem(404, _NO_RUN), as_json=False)
-    if viewer.streams.is_full:
-        return Response("Too many pages follow runs; close one.\n", 503, {"retry-after": "30"})
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
+    if not viewer.streams.enter():  # nothing is waited for until the place is given back below
+        return Response("Too many pages follow runs; close one.\n", 503, {"retry-after": "30"})
     offset = offset_of(request.headers.get("last-event-id"), query.get("from"))
     draw = partial(run_part, run_id, folder, query)
-    return StreamingResponse(
-        viewer.streams.follow(folder, offset, draw), media_type="text/event-stream"
-    )
+    events = viewer.streams.follow(folder, offset, draw)
+    return _leaving(viewer.streams, StreamingResponse(events, media_type="text/event-stream"))
+
+
+def _leaving(streams: Streams, answer: App) -> App:
+    """Return an answer that gives its place back, whether or not anybody heard it."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await answer(scope, receive, send)
+        finally:
+            streams.leave()
+
+    return answered
 
 
 def _missing(request: Request, _: Exception) -> Response:

@@ -73,6 +73,14 @@ def signature_of(folder: Path) -> str:
     return _signature(str(folder), str(beside) if beside.is_dir() else None)
 
 
+def by_name(sentence: str, *folders: Path) -> str:
+    """Return a sentence with the names of runs instead of where they lie on this machine."""
+    paths = {path: folder.name for folder in folders for path in (folder, folder.resolve())}
+    for path in sorted(paths, key=lambda path: -len(str(path))):
+        sentence = sentence.replace(str(path), paths[path])
+    return sentence
+
+
 def _found(path: str, place: str, signature: str) -> Found:
     return Found(_hash(place)[:_ID_LENGTH], Path(path), place, signature)
 

@@ -16,6 +16,7 @@ from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.run_files import RunFiles, read_files
 from uncensoring_chinese_models.states import count_states, state_of
+from uncensoring_chinese_models.viewer.found import by_name
 from uncensoring_chinese_models.viewer.tail import open_plain
 from uncensoring_chinese_models.visible import preview, visible
 
@@ -92,7 +93,7 @@ def read_row(found: Found) -> Read | None:
         files = read_files(found.folder)
         return Read(_row(base, files), tuple(_texts(files)))
     except AuditToolError as err:
-        return Read(_unreadable(base, str(err)), ())
+        return Read(_unreadable(base, by_name(str(err), found.folder)), ())
     except OSError as err:
         return Read(_unreadable(base, f"It cannot be read: {err.strerror}."), ())
     except MemoryError:

@@ -13,7 +13,7 @@ from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.pages.model import run_view
 from uncensoring_chinese_models.pages.render import render
 from uncensoring_chinese_models.run_files import read_files
-from uncensoring_chinese_models.viewer.found import signature_of
+from uncensoring_chinese_models.viewer.found import by_name, signature_of
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
@@ -40,6 +40,10 @@ MOST_HITS = 50
 VIEWS = ("both", "auditor", "target")
 _LONGEST = 500
 """Of what is asked for, how many characters are looked at."""
+TOO_DEEP = (
+    "A file of this run holds values that are nested deeper than any run's, so that it cannot be "
+    "shown; nothing was changed. ucm verify says what is wrong with it."
+)
 Query = Mapping[str, str]
 
 
@@ -156,6 +160,8 @@ def run_part(run_id: str, folder: Path, query: Query) -> str:
         return _run(run_id, folder, query, "run_body.html").html()
     except CorruptRunError as err:
         return replace(problem(422, str(err)), template="problem_body.html").html()
+    except RecursionError:
+        return replace(problem(422, TOO_DEEP), template="problem_body.html").html()
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +176,7 @@ def _run(run_id: str, folder: Path, query: Query, template: str) -> Screen:
     try:
         files, run = _seen(folder, signature_of(folder))
     except AuditToolError as err:
-        unreadable = problem(422, str(err))
+        unreadable = problem(422, by_name(str(err), folder))
         is_part = template != "run.html"
         return replace(unreadable, template="problem_body.html") if is_part else unreadable
     course = asdict(course_of(files.journal))
@@ -193,9 +199,10 @@ def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
     try:
         seen = [_seen(folders[each], signature_of(folders[each])) for each in ids]
     except AuditToolError as err:
-        return problem(422, str(err))
+        return problem(422, by_name(str(err), *folders.values()))
     files, views = [each for each, _ in seen], [each for _, each in seen]
     one, other = views
+    facts, facts_problem = facts_of_both(*files)
     data: Json = {
         "runs": [
             {"id": run_id, "name": view.name, "topic": view.topic, "target": view.target}
@@ -206,7 +213,8 @@ def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
         ],
         "settings": differing_settings(one.settings, other.settings),
         "arms": shades_by_arm(one, other),
-        "facts": facts_of_both(one, other),
+        "facts": facts,
+        "facts_problem": facts_problem,
         "tested": tested(*files),
     }
     words = {"VERDICTS": VERDICTS, "MEASURES": MEASURES}
