@@ -30,13 +30,14 @@ def write_run(root: Path, name: str, **changes: Any) -> Path:
     return folder
 
 
-def judge_run(folder: Path, *verdicts: str) -> None:
-    """Write what a judging of a run would say of its facts."""
+def judge_run(folder: Path, *verdicts: str, topic: str = "Quillon") -> None:
+    """Write what a judging of a run by the facts of a topic would say of them."""
     beside = folder.with_name(folder.name + ".judged")
-    beside.mkdir()
+    beside.mkdir(exist_ok=True)
     facts = [{"fact": f"f{n}", "language": "en", "verdict": v} for n, v in enumerate(verdicts)]
-    told: Json = {"run": folder.name, "judge": "patterns", "topic": "Quillon", "judged": []}
-    _write(beside / "quillon.json", told | {"matrix": {"facts": facts, "cells": []}})
+    told: Json = {"run": folder.name, "judge": "patterns", "topic": topic, "judged": []}
+    matrix = {"topic": topic, "facts": facts, "cells": []}
+    _write(beside / f"{topic.lower()}.json", told | {"matrix": matrix})
 
 
 def _write(path: Path, value: Any) -> None:

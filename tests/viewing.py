@@ -8,6 +8,8 @@ import socket
 import subprocess
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -15,7 +17,6 @@ from tests.support import clean_environment, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,20 @@ def _events(sock: socket.socket) -> Iterator[dict[str, str]]:
 
 
 @contextmanager
-def viewing(root: Path, *words: str) -> Iterator[Viewing]:
-    """View a folder; at the end Ctrl-C must end the viewer by itself, with code 0."""
+def viewing(root: Path, cache: Path | None = None) -> Iterator[Viewing]:
+    """View a folder; at the end Ctrl-C must end the viewer by itself, with code 0.
+
+    Args:
+        root: holds runs.
+        cache: where the index is kept; by default in a folder that is removed.
+    """
+    if cache is None:
+        with TemporaryDirectory() as passing, viewing(root, Path(passing)) as running:
+            yield running
+        return
     started = subprocess.Popen(
-        command("view", root, "--port", 0, "--json", *words),
-        env=clean_environment(),
+        command("view", root, "--port", 0, "--json"),
+        env=clean_environment() | {"UCM_CACHE_DIR": str(cache)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

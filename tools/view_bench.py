@@ -146,7 +146,7 @@ def _viewer(browser: Browser, folder: Path, runs: int) -> Figures:
     told: Figures = {"runs": runs}
     for key in ("first_s", "restart_s"):
         begun = time.perf_counter()
-        with viewing(folder) as served:
+        with viewing(folder, folder.with_name(f"{folder.name}.cache")) as served:
             listing = f"{served.address.rstrip('/')}/index.json"
             while not _has_all(json.loads(_asked(listing)), runs):
                 time.sleep(0.2)

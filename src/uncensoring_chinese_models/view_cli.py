@@ -19,8 +19,8 @@ def view(
 ) -> int:
     """Look at runs in a browser: a matrix of topics and models, search, live runs, comparisons.
 
-    Serves pages to this machine alone, and changes nothing but an index beside the runs. Ctrl-C
-    ends it. Needs the extra `view`.
+    Serves pages to this machine alone, and changes nothing in the folder. Ctrl-C ends it. Needs
+    the extra `view`.
 
     Args:
         folder (DIR): folder with runs, at any depth, or one run directory.

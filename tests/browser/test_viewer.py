@@ -15,6 +15,7 @@ from tests.viewing import viewing
 from tests.wire.test_viewer import Gate, going, only_id
 from uncensoring_chinese_models.pages.text import shown
 
+LONG = "lantern/Uncompressed-InstructionTuned"
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
 STRANGE = """() => {
   const ours = new Set(['/static/htmx.min.js', '/static/hx-sse.min.js', '/static/report.js', '/static/view.js',
@@ -27,13 +28,35 @@ STRANGE = """() => {
       found.push(one.outerHTML);
   for (const one of document.querySelectorAll('*'))
     for (const name of one.getAttributeNames()) {
-      const isOurs = name === 'hx-ignore' || one.matches('#overview, form.filters, #stream');
+      const isOurs = name === 'hx-ignore' || one.matches('#overview, .filters, #stream');
       if (name.startsWith('on') || name === 'style' || (name.startsWith('hx-') && !isOurs))
         found.push(one.outerHTML.slice(0, 200));
     }
   for (const one of document.querySelectorAll('a'))
     if (!/^[/#?]/.test(one.getAttribute('href') ?? '')) found.push(one.outerHTML);
   return found;
+}"""
+
+LAID_OUT = r"""() => {
+  const broken = [];
+  for (const one of document.querySelectorAll('table.matrix thead bdi, table.runs td bdi')) {
+    const text = one.firstChild, range = document.createRange();
+    let before = null;
+    for (let at = 0; at < text.data.length; at++) {
+      range.setStart(text, at); range.setEnd(text, at + 1);
+      const top = range.getBoundingClientRect().top;
+      if (before !== null && top > before + 2 && /\w\w/.test(text.data.slice(at - 1, at + 1)))
+        broken.push(text.data);
+      before = top;
+    }
+  }
+  const box = (one) => one.getBoundingClientRect();
+  return {
+    broken,
+    captions: [...document.querySelectorAll('caption span')].map((one) => box(one).right),
+    fields: [...document.querySelectorAll('.filters select, .filters input')].map(
+      (one) => [Math.round(box(one).top), Math.round(box(one).bottom)]),
+  };
 }"""
 
 
@@ -46,6 +69,7 @@ def root(tmp_path_factory):
             (folder / str(number)).mkdir()
             plain_run(folder / str(number), audited_model=target)
     write_run(folder, "other", topic="The harbour map", audited_model="other/model")
+    write_run(folder, "long", topic="Quarry", audited_model=LONG)
     return folder
 
 
@@ -112,7 +136,7 @@ def test_filters_narrow_and_back_goes_back(page, viewer, look):
     everything = page.locator("table.runs tbody tr").count()
     page.select_option("#topic", "The harbour map")
     if not look.scripts:
-        page.click("form.filters button")
+        page.click(".filters button")
     page.wait_for_url("**/?topic=The+harbour+map*")
     has_rows(page, 1)
     assert "other/model" in page.locator("table.runs tbody").inner_text()
@@ -158,11 +182,43 @@ def test_two_runs_are_chosen_and_compared(page, viewer):
     page.locator('input[name="a"]').first.check()
     page.locator('input[name="b"]').last.check()
     page.get_by_role("button", name="Compare A and B").click()
-    page.wait_for_url("**/compare?a=*&b=*")
+    page.wait_for_url("**/compare?*a=*&b=*")
 
     assert "audited_model" in page.locator("#settings").inner_text()
     assert page.locator("#arms svg.bar").count() == 4
     assert page.locator("#claims .pair > div").count() == 2
+
+
+@pytest.mark.parametrize("look", [Look(), Look(scripts=False)], ids=str)
+def test_what_is_chosen_outlives_a_filter(page, viewer, look):
+    """A run that is chosen as A stays so when the list no longer holds it."""
+    page.goto(viewer.address)
+    chosen = page.locator("table.runs tbody tr").filter(has_text="other/model")
+    run = chosen.locator('input[name="a"]').get_attribute("value")
+    chosen.locator('input[name="a"]').check()
+    page.select_option("#topic", "清河灯笼档案馆")
+    if not look.scripts:
+        page.click(".filters button")
+    has_rows(page, 2)
+    assert page.locator('.chosen input[name="a"]').get_attribute("value") == run
+    page.locator('table.runs input[name="b"]').first.check()
+    page.wait_for_timeout(6000 if look.scripts else 0)  # the list was fetched again
+    page.get_by_role("button", name="Compare A and B").click()
+    page.wait_for_url("**/compare?*")
+
+    assert "other/model" in page.locator(".pair .card").first.inner_text()
+
+
+@pytest.mark.parametrize("look", [Look(), Look(360)], ids=str)
+def test_the_first_page_is_laid_out(page, viewer, look):
+    """Fields stand in line, captions are not cut off, and names break between words alone."""
+    page.goto(viewer.address)
+    places = page.evaluate(LAID_OUT)
+
+    assert max(places["captions"]) <= look.width
+    assert not {"deepseek/deepseek-chat", "qwen/qwen3-8b", LONG, "Quarry"} & {*places["broken"]}
+    if look.width > 1000:
+        assert len({(top, bottom) for top, bottom in places["fields"]}) == 1
 
 
 def test_the_three_views_lead_to_one_another(page, viewer):

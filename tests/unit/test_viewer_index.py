@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.viewed_runs import judge_run, write_run
-from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.study import measures
+from uncensoring_chinese_models.viewer import found as found_module
 from uncensoring_chinese_models.viewer import index as index_module
-from uncensoring_chinese_models.viewer.index import NAME, Filters, Index
-from uncensoring_chinese_models.viewer.queries import MatrixCell, search, topic_matrix
+from uncensoring_chinese_models.viewer.index import Filters, Index
+from uncensoring_chinese_models.viewer.queries import (
+    HIDDEN,
+    KNOWN,
+    MatrixCell,
+    Sampled,
+    search,
+    topic_matrix,
+)
 from uncensoring_chinese_models.viewer.rows import read_row
 
 EVERY = Filters()
@@ -32,11 +45,16 @@ def clock():
 
 
 @pytest.fixture
-def opened(tmp_path, clock):
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def opened(tmp_path, cache, clock):
     indexes = []
 
     def make(root=tmp_path):
-        indexes.append(Index(root, clock=clock))
+        indexes.append(Index(root, cache, clock=clock))
         look(indexes[-1], clock)
         return indexes[-1]
 
@@ -49,6 +67,12 @@ def look(index, clock):
     """Let the index look at its folder, however recently it did."""
     clock.now += 10
     index.refresh()
+
+
+def kept(cache):
+    """Return the file of the only index that is kept."""
+    (path,) = cache.glob("viewer/*.sqlite3")
+    return path
 
 
 def names(index, filters=EVERY):
@@ -117,6 +141,25 @@ def test_a_folder_that_is_a_run_is_shown_alone(tmp_path, opened):
     assert (row.name, row.verdicts) == ("alone", {"unknown": 1})
 
 
+def test_runs_whose_ids_are_alike_are_all_shown(tmp_path, opened, monkeypatch):
+    """However short the hash, no run takes the place of another."""
+    monkeypatch.setattr(found_module, "_ID_LENGTH", 1)
+    every = {write_run(tmp_path / str(number % 3), f"run{number}") for number in range(24)}
+
+    index = opened()
+
+    rows = index.rows(EVERY, 100)
+    assert {index.folder_of(row.id) for row in rows} == every
+    assert {row.name for row in rows} == {folder.name for folder in every}
+
+
+def test_an_id_says_no_more_than_chance_allows(tmp_path, opened):
+    """It is long enough that nobody can make a folder that bears another's."""
+    write_run(tmp_path, "run")
+
+    assert len(opened().rows(EVERY, 1)[0].id) == 32
+
+
 # --- filters, matrix, search --------------------------------------------------------------------
 
 
@@ -136,17 +179,22 @@ def test_filters_narrow_the_list(tmp_path, opened):
 
 
 def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
-    """Topics by models, with the samples of all runs behind a cell."""
+    """Topics by models, with the samples of all ended runs of a kind behind a cell."""
     for name in ("one", "two"):
         write_run(tmp_path, name)
+    write_run(tmp_path, "asked", auditing_model=BATTERY)
+    write_run(tmp_path, "going", ended=False, texts=["I can't discuss that."] * 9)
     write_run(tmp_path, "three", audited_model="b/other", ended=False)
 
     matrix = topic_matrix(opened())
 
     assert matrix.models == ("a/target", "b/other")
     cell = matrix.cells["Quillon", "a/target"]
-    assert (cell.runs, cell.refused, cell.of, cell.level) == (2, 2, 4, "most")
-    assert matrix.cells["Quillon", "b/other"].unfinished == 1
+    assert cell.audits == Sampled(2, refused=2, judged=4, supported=2, claims=4)
+    assert cell.batteries == Sampled(1, refused=1, judged=2, supported=1, claims=2)
+    assert (cell.unfinished, cell.level) == (1, "most")
+    other = matrix.cells["Quillon", "b/other"]
+    assert (other.unfinished, other.level, other.audits) == (1, "nothing", Sampled())
     assert matrix.left_out == 0
 
 
@@ -164,17 +212,44 @@ def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
 )
 def test_a_cell_has_a_level(refused, blocked, judged, level):
     """What the host blocked counts as withheld, and a cell without samples says nothing."""
-    assert MatrixCell("t", "m", {}, 1, 0, 0, refused, blocked, judged, 0, 0).level == level
+    sampled = Sampled(1, refused, blocked, judged)
+    assert MatrixCell("t", "m", sampled).level == MatrixCell("t", "m", Sampled(), sampled).level
+    assert MatrixCell("t", "m", sampled).level == level
 
 
-def test_judged_facts_come_before_samples(tmp_path, opened):
-    """A model that lies refuses nothing; its cell is coloured by what it denies."""
+@pytest.mark.parametrize(
+    ("verdicts", "refused", "level"),
+    [
+        ({"unknown": 10}, 40, "most"),
+        ({"unknown": 10}, 0, "none"),
+        ({"unknown": 90, "known but withheld": 1}, 0, "most"),
+        ({"known and said": 19, "known but denied": 1}, 0, "few"),
+        ({"known and said": 1, "unknown": 9}, 40, "most"),
+        ({"known, not asked": 5, "undecided": 5}, 40, "most"),
+    ],
+)
+def test_a_model_that_refuses_everything_is_never_shown_as_open(verdicts, refused, level):
+    """Shares are of the facts that are known; the larger share decides, facts or samples."""
+    sampled = Sampled(1, refused, judged=40)
+    assert MatrixCell("t", "m", batteries=sampled, verdicts=verdicts).level == level
+    split = MatrixCell("t", "m", sampled, Sampled(9, judged=400), verdicts)
+    assert split.level == level
+
+
+def test_the_viewer_and_a_study_mean_the_same_facts():
+    """Both take the share of the facts that are known and were asked for."""
+    assert (HIDDEN, KNOWN) == (measures.WITHHELD, measures.TOLD_OR_NOT)
+
+
+def test_a_model_that_lies_is_known_by_its_facts(tmp_path, opened):
+    """It refuses nothing; its cell is coloured by what it denies, of what it knows."""
     judge_run(write_run(tmp_path, "one"), "known but denied", "known but withheld", "unknown")
     judge_run(write_run(tmp_path, "two"), "known and said")
+    judge_run(write_run(tmp_path, "going", ended=False), "known and said", "known and said")
 
     cell = topic_matrix(opened()).cells["Quillon", "a/target"]
 
-    assert (cell.hidden, cell.facts, cell.level) == (2, 4, "most")
+    assert (cell.hidden, cell.known, cell.facts, cell.level) == (2, 3, 4, "most")
 
 
 def test_search_finds_english_and_chinese_of_any_length(tmp_path, opened):
@@ -280,11 +355,11 @@ def test_the_folder_is_not_looked_at_all_the_time(tmp_path, opened, clock):
     assert names(index) == ["new"]
 
 
-def test_the_index_says_how_far_it_is(tmp_path, clock, monkeypatch):
+def test_the_index_says_how_far_it_is(tmp_path, cache, clock, monkeypatch):
     """Before the first look nothing is known; while runs are read it says how many are."""
     for number in range(3):
         write_run(tmp_path, f"run{number}")
-    index = Index(tmp_path, clock=clock)
+    index = Index(tmp_path, cache, clock=clock)
     seen = [index.progress]
 
     def noted(found):
@@ -366,24 +441,26 @@ def test_links_are_not_followed(tmp_path, opened):
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 100, b"SQLite format 3\x00" * 9])
-def test_a_damaged_index_is_made_anew(tmp_path, opened, content):
+def test_a_damaged_index_is_made_anew(tmp_path, cache, opened, content):
     """A file that is no index is thrown away; the runs are still there."""
     write_run(tmp_path, "run")
-    (tmp_path / NAME).write_bytes(content)
+    opened().close()
+    kept(cache).write_bytes(content)
 
     assert names(opened()) == ["run"]
 
 
-def test_an_index_that_is_damaged_while_open_is_made_anew(tmp_path, opened, clock):
+def test_an_index_that_is_damaged_while_open_is_made_anew(tmp_path, cache, opened, clock):
     """Pages and looks go on when somebody overwrites the file."""
     write_run(tmp_path, "run")
     index = opened()
+    path = kept(cache)
     for _ in range(2):
         for suffix in ("-wal", "-shm"):
-            (tmp_path / (NAME + suffix)).unlink(missing_ok=True)
-        (tmp_path / NAME).write_bytes(b"rubbish" * 5000)
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        path.write_bytes(b"rubbish" * 5000)
         assert names(index) == ["run"]
-        (tmp_path / NAME).write_bytes(b"rubbish" * 5000)
+        path.write_bytes(b"rubbish" * 5000)
         look(index, clock)
     assert found_in(index, "dawn") == [("run", "dawn")]
 
@@ -397,11 +474,11 @@ def test_an_index_that_is_damaged_while_open_is_made_anew(tmp_path, opened, cloc
         "PRAGMA user_version = 99",
     ],
 )
-def test_an_index_of_another_make_is_thrown_away(tmp_path, opened, sql):
+def test_an_index_of_another_make_is_thrown_away(tmp_path, cache, opened, sql):
     """Tables, triggers and versions must be ours to the letter."""
     write_run(tmp_path, "run")
     opened().close()
-    with sqlite3.connect(tmp_path / NAME) as connection:
+    with sqlite3.connect(kept(cache)) as connection:
         connection.execute(sql)
         connection.execute("UPDATE runs SET name = 'forged'")
     connection.close()
@@ -410,11 +487,11 @@ def test_an_index_of_another_make_is_thrown_away(tmp_path, opened, sql):
 
 
 @pytest.mark.parametrize("column", ["verdicts", "cost_usd", "iterations", "topic"])
-def test_values_that_we_never_write_make_the_index_anew(tmp_path, opened, column):
+def test_values_that_we_never_write_make_the_index_anew(tmp_path, cache, opened, column):
     """An index with rubbish in its rows is not shown."""
     write_run(tmp_path, "run")
     opened().close()
-    with sqlite3.connect(tmp_path / NAME) as connection:
+    with sqlite3.connect(kept(cache)) as connection:
         connection.execute(f"UPDATE runs SET {column} = x'00ff'")  # noqa: S608
     connection.close()
 
@@ -423,11 +500,11 @@ def test_values_that_we_never_write_make_the_index_anew(tmp_path, opened, column
     assert (row.verdicts, row.cost_usd, row.iterations, row.topic) == ({}, 1.25, 1, "Quillon")
 
 
-def test_a_folder_is_never_taken_from_the_index(tmp_path, opened):
-    """A row that came with the folder leads nowhere: only what is found by looking does."""
+def test_a_folder_is_never_taken_from_the_index(tmp_path, cache, opened):
+    """A row of an index leads nowhere: only what is found by looking does."""
     write_run(tmp_path, "run")
     opened().close()
-    with sqlite3.connect(tmp_path / NAME) as connection:
+    with sqlite3.connect(kept(cache)) as connection:
         connection.execute("UPDATE runs SET id = 'forged', place = '../../secret'")
     connection.close()
 
@@ -438,40 +515,169 @@ def test_a_folder_is_never_taken_from_the_index(tmp_path, opened):
     assert index.folder_of(index.rows(EVERY, 1)[0].id) == tmp_path / "run"
 
 
-def test_the_index_is_no_way_to_write_elsewhere(tmp_path, opened):
-    """A link in the index's place is left as it is."""
-    root = tmp_path / "root"
+# --- where it is kept -----------------------------------------------------------------------------
+
+
+def test_an_index_that_came_with_the_runs_is_not_believed(tmp_path, cache, opened):
+    """Neither beside the runs, nor under any name that ours has."""
+    root = tmp_path / "runs"
     write_run(root, "run")
-    other = tmp_path / "precious"
-    other.write_text("precious")
-    (root / NAME).symlink_to(other)
+    opened(root).close()
+    forged = kept(cache)
+    with sqlite3.connect(forged) as connection:
+        connection.execute("UPDATE runs SET refused = 0, supported = 9")
+        connection.execute("UPDATE texts SET text = 'The authors forged this.'")
+    connection.close()
+    for name in (".ucm-index.sqlite3", forged.name, f"viewer/{forged.name}"):
+        (root / name).parent.mkdir(exist_ok=True)
+        shutil.copy(forged, root / name)
+    forged.unlink()
 
     index = opened(root)
 
-    assert names(index) == ["run"]
-    assert other.read_text() == "precious"
-    assert index.path.parent != root
+    (row,) = index.rows(EVERY, 10)
+    assert (row.refused, row.supported) == (1, 1)
+    assert found_in(index, "forged") == []
 
 
-def test_a_folder_that_cannot_hold_an_index_is_viewed_all_the_same(tmp_path, opened):
-    """The index is then kept in a temporary folder, which is removed."""
+def test_a_folder_that_is_replaced_is_read_again(tmp_path, opened):
+    """Other files with the same names, sizes and times at the same place are other files."""
+    folder = write_run(tmp_path, "run")
+    opened().close()
+    path = folder / "summary.json"
+    told = path.stat()
+    content = path.read_text().replace('"refused": 1', '"refused": 0')
+    path.unlink()
+    path.write_text(content)
+    os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
+    assert path.stat().st_size == told.st_size
+
+    assert opened().rows(EVERY, 10)[0].refused == 0
+
+
+def test_folders_have_an_index_each(tmp_path, cache, opened):
+    """Whatever a folder is called, its index is its own; another path to it leads to the same."""
+    for name in ("one", "two"):
+        write_run(tmp_path / name, name)
+        assert names(opened(tmp_path / name)) == [name]
+    (tmp_path / "link").symlink_to(tmp_path / "one")
+    opened(tmp_path / "one").close()
+
+    assert names(opened(tmp_path / "link")) == ["one"]
+    assert len([*cache.glob("viewer/*.sqlite3")]) == 2
+
+
+def test_only_the_reader_may_read_the_index(tmp_path, cache, opened):
+    """Its folder and its files are closed to everybody else, whatever the mask."""
     write_run(tmp_path, "run")
-    (tmp_path / NAME).mkdir()
+    before = os.umask(0)
+    try:
+        index = opened()
+        with index.store.open() as connection:
+            connection.execute("UPDATE runs SET name = name")
+            modes = {path.stat().st_mode & 0o777 for path in (cache / "viewer").iterdir()}
+    finally:
+        os.umask(before)
+
+    assert modes == {0o600}
+    assert (cache / "viewer").stat().st_mode & 0o777 == 0o700
+
+
+def unusable(case, cache):
+    """Make a cache one that cannot be used, or not be trusted."""
+    folder = cache / "viewer"
+    if case == "a file":
+        folder.write_text("mine")
+    elif case == "a link":
+        (cache / "other").mkdir()
+        folder.symlink_to(cache / "other")
+    elif case == "open to all":
+        folder.mkdir()
+        folder.chmod(0o777)
+
+
+@pytest.mark.parametrize("case", ["a file", "a link", "open to all"])
+def test_without_a_cache_the_index_is_in_memory(tmp_path, cache, opened, clock, case):
+    """Everything works, threads may ask, and nothing is left behind."""
+    unusable(case, cache)
+    write_run(tmp_path, "run")
 
     index = opened()
-    assert names(index) == ["run"]
-    assert index.path.parent != tmp_path
+
+    assert index.store.path is None
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(lambda _: names(index), range(20))] == [["run"]] * 20
+    write_run(tmp_path, "later")
+    look(index, clock)
+    assert names(index) == ["later", "run"]
+    assert found_in(index, "围巾") == [("later", "围巾"), ("run", "围巾")]
+    assert not [*cache.rglob("*.sqlite3")]
+
+
+def test_a_cache_among_the_runs_is_not_used(tmp_path, clock):
+    """Whoever sent the folder might have sent the cache."""
+    write_run(tmp_path, "run")
+    index = Index(tmp_path, tmp_path / "cache", clock=clock)
+    look(index, clock)
+
+    assert (names(index), index.store.path) == (["run"], None)
     index.close()
-    assert not index.path.exists()
+    assert not (tmp_path / "cache").exists()
 
 
-def test_an_index_that_can_be_kept_nowhere_is_refused(tmp_path, monkeypatch):
-    """One sentence says so."""
-    (tmp_path / NAME).mkdir()
+def test_a_disk_that_is_full_ends_nothing(tmp_path, cache, opened, clock, monkeypatch):
+    """When no more can be kept, the index goes on in memory."""
+    index = opened()
+    write_run(tmp_path, "run")
+    real = index_module._keep
 
-    def full(**_):
-        raise OSError(28, "No space left on device")
+    def full(connection, found, read):
+        if connection.execute("PRAGMA database_list").fetchone()[2]:
+            raise sqlite3.OperationalError("database or disk is full")
+        real(connection, found, read)
 
-    monkeypatch.setattr(index_module, "TemporaryDirectory", full)
-    with pytest.raises(RunStoreError, match="neither there nor in a temporary folder"):
-        Index(tmp_path)
+    monkeypatch.setattr(index_module, "_keep", full)
+    look(index, clock)
+
+    assert (names(index), index.store.path) == (["run"], None)
+
+
+def test_two_indexes_of_one_folder_at_once(tmp_path, cache, opened, clock):
+    """The second is in memory; each follows the folder, and the first is what is kept."""
+    write_run(tmp_path, "run")
+    one, other = opened(), opened()
+    write_run(tmp_path, "later")
+    for index in (one, other):
+        look(index, clock)
+
+    assert names(one) == names(other) == ["later", "run"]
+    assert (one.store.path, other.store.path) == (kept(cache), None)
+    one.close()
+    assert opened().store.path == kept(cache)
+
+
+# --- what never ends ------------------------------------------------------------------------------
+
+
+def test_closing_does_not_wait_for_what_never_ends(tmp_path, cache, clock, monkeypatch):
+    """A run that is being read for ever keeps nobody."""
+    write_run(tmp_path, "run")
+    reading, enough = threading.Event(), threading.Event()
+
+    def stuck(_):
+        reading.set()
+        enough.wait(60)
+
+    monkeypatch.setattr(index_module, "read_row", stuck)
+    monkeypatch.setattr(index_module, "CLOSING_S", 0.1)
+    index = Index(tmp_path, cache, clock=clock)
+    looking = threading.Thread(target=look, args=(index, clock))
+    looking.start()
+    assert reading.wait(30)
+    begun = time.monotonic()
+    index.close()
+
+    assert time.monotonic() - begun < 10
+    enough.set()
+    looking.join(30)
+    index.close()

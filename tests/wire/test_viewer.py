@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import threading
-from contextlib import contextmanager
+from collections import Counter
+from contextlib import ExitStack, contextmanager
 from html import escape
 
 import pytest
@@ -38,6 +40,9 @@ def root(tmp_path_factory):
     (write_run(runs / "a", "damaged") / "summary.json").write_text("{")
     hollow = write_run(runs / "a", "hollow") / "summary.json"
     hollow.write_text(hollow.read_text().replace('"accepted": 1', '"rejected": 1'))
+    nested = write_run(runs / "a", "nested") / "summary.json"
+    deep = '{"a": ' * 600 + "1" + "}" * 600
+    nested.write_text(nested.read_text().replace('"config": {', f'"config": {{"deep": {deep}, '))
     return runs
 
 
@@ -59,7 +64,9 @@ def test_the_landing_page_shows_the_matrix_and_the_runs(viewer):
     page = viewer.ask("/")
 
     assert page.status == 200
-    assert "<b>2</b> of 4 samples withheld" in page.body
+    assert "3 audits: <b>3</b> of 6 samples withheld, 3 of 6 claims supported" in page.body
+    assert "<b>0</b> of 1 known facts withheld or denied (2 judged, by run and" in page.body
+    assert "no fact shown to be known (2 judged, by run and language)" in page.body
     assert all(f'href="/run/{each}"' in page.body for each in ids_of(viewer).values())
     assert "unreadable" in page.body
 
@@ -73,7 +80,7 @@ def test_each_page_is_there_for_programs(viewer):
 
     assert run.headers["content-type"] == "application/json"
     assert run.json()["topic"] == "Quillon"
-    assert {hit["name"] for hit in hits} == {"one", "two", "hollow"}
+    assert {hit["name"] for hit in hits} == {"one", "two", "hollow", "nested"}
     assert compared["settings"] == [{"setting": "audited_model", "a": "a/target", "b": "b/other"}]
     assert [each["same"] for each in compared["facts"]] == [False, True]
     assert compared["arms"][0]["arm"] == "user_persona"
@@ -89,6 +96,22 @@ def test_filters_and_search_work_without_scripts(viewer):
     assert f'href="/run/{ids["one"]}"' not in listed
     assert "<mark>围巾</mark>" in found
     assert f'href="/run/{ids["one"]}#s-1-user_persona-1"' in found
+
+
+def test_what_is_chosen_is_kept(viewer):
+    """A and B stay chosen when the list is narrowed, whether or not it still holds them."""
+    ids = ids_of(viewer)
+    query = f"/?model=b%2Fother&a={ids['one']}&b={ids['two']}"
+    body = viewer.ask(query).body
+
+    for letter, name in (("a", "one"), ("b", "two")):
+        inputs = [x for x in body.split("<input") if f'name="{letter}" value="{ids[name]}"' in x]
+        assert [" checked>" in each for each in inputs] == [True]
+    assert viewer.ask(query.replace("/?", "/index.json?")).json()["chosen"] == {
+        "a": ids["one"],
+        "b": ids["two"],
+    }
+    assert " checked" not in viewer.ask("/?a=nobody").body
 
 
 @pytest.mark.parametrize(
@@ -121,6 +144,18 @@ def test_runs_that_cannot_be_read_say_why(viewer):
     hollow = viewer.ask(f"/run/{ids['hollow']}")
     assert hollow.status == 422
     assert "cannot be shown" in hollow.body
+
+
+def test_a_run_that_is_nested_too_deeply_says_so(viewer):
+    """What cannot be made of it answers like that of any other run that cannot be shown."""
+    ids = ids_of(viewer)
+    answer = viewer.ask(f"/run/{ids['nested']}.json")
+    both = f"a={ids['one']}&b={ids['nested']}"
+    others = (f"/run/{ids['nested']}", f"/compare?{both}", f"/compare.json?{both}")
+
+    assert answer.status == 422
+    assert "deeper than any run" in answer.json()["error"]
+    assert {viewer.ask(path).status for path in others} <= {200, 422}
 
 
 def test_texts_of_models_are_text(viewer):
@@ -352,6 +387,28 @@ def test_the_streams_are_counted(tmp_path):
                 if next(events, None) == {"comment": "open"}:
                     return
         raise AssertionError("no room was made")
+
+
+def test_no_more_streams_than_the_cap_are_let_in_at_once(tmp_path):
+    """Of many that come together, so many follow and the others are told to wait; room is made."""
+    write_run(tmp_path, "going", ended=False)
+    with viewing(tmp_path) as viewer:
+        request = f"GET /run/{only_id(viewer)}/events HTTP/1.1\r\nhost: {viewer.host}\r\n\r\n"
+        for _ in range(2):
+            assert Counter(answers(viewer, request.encode(), 200)) == {"200": 32, "503": 168}
+            threading.Event().wait(2)
+
+
+def answers(viewer, request, number):
+    """Send one request over many connections at once; return the statuses."""
+    with ExitStack() as opened:
+        socks = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=30))
+            for _ in range(number)
+        ]
+        for sock in socks:
+            sock.sendall(request)
+        return [sock.recv(64).split()[1].decode() for sock in socks]
 
 
 # --- the command --------------------------------------------------------------------------------

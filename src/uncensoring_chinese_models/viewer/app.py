@@ -6,16 +6,18 @@ file by its name among those that are served.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import partial
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
 from uncensoring_chinese_models.viewer.assets import assets
-from uncensoring_chinese_models.viewer.guard import App, Guard
+from uncensoring_chinese_models.viewer.guard import App, Guard, Receive, Scope, Send
 from uncensoring_chinese_models.viewer.live import Streams, offset_of
 from uncensoring_chinese_models.viewer.screens import (
+    TOO_DEEP,
     Query,
     Screen,
     compare_screen,
@@ -49,19 +51,19 @@ class Viewer:
     def __init__(self, index: Index, streams: Streams) -> None:
         self.index = index
         self.streams = streams
-        self._reader = ThreadPoolExecutor(1, thread_name_prefix="index")
+        self._starting = threading.Lock()
         self._reading: Future[None] | None = None
 
     def close(self) -> None:
         """Stop reading."""
         self.index.close()
-        self._reader.shutdown()
 
     def look(self) -> None:
         """Let the index look at the folder, and wait a little for it."""
-        if self._reading is None or self._reading.done():
-            self._reading = self._reader.submit(self.index.refresh)
-        reading = self._reading
+        with self._starting:
+            if self._reading is None or self._reading.done():
+                self._reading = _begin(self.index.refresh)
+            reading = self._reading
         wait([reading], PATIENCE_S)
         if reading.done():
             reading.result()
@@ -100,6 +102,22 @@ class Viewer:
         return problem(404, _NO_RUN) if len(folders) < 2 else compare_screen(folders, ids)
 
 
+def _begin(work: Callable[[], None]) -> Future[None]:
+    """Do something in a thread that no exit waits for."""
+    future: Future[None] = Future()
+
+    def do() -> None:
+        try:
+            work()
+        except BaseException as err:  # noqa: BLE001 -- told to whoever asks for the result
+            future.set_exception(err)
+        else:
+            future.set_result(None)
+
+    threading.Thread(target=do, name="index", daemon=True).start()
+    return future
+
+
 def build_app(viewer: Viewer, port: int) -> App:
     """Return the application, guarded.
 
@@ -130,7 +148,10 @@ def _page(make: Callable[[str, Query], Screen], *, as_json: bool) -> Callable[[R
     """Return the endpoint of a page, for people or for programs; it runs in a thread."""
 
     def endpoint(request: Request) -> Response:
-        screen = make(request.path_params.get("id", ""), request.query_params)
+        try:
+            screen = make(request.path_params.get("id", ""), request.query_params)
+        except RecursionError:
+            screen = problem(422, TOO_DEEP)
         return _answer(screen, as_json=as_json)
 
     return endpoint
@@ -141,8 +162,8 @@ def _answer(screen: Screen, *, as_json: bool) -> Response:
 
     try:
         body = screen.json() if as_json else screen.html()
-    except CorruptRunError as err:
-        screen = problem(422, str(err))
+    except (CorruptRunError, RecursionError) as err:
+        screen = problem(422, str(err) if isinstance(err, CorruptRunError) else TOO_DEEP)
         body = screen.json() if as_json else screen.html()
     kind = "application/json" if as_json else "text/html; charset=utf-8"
     return Response(body.encode("utf-8", "backslashreplace"), screen.status, media_type=kind)
@@ -157,7 +178,7 @@ def _static(request: Request) -> Response:
     return Response(asset.content, media_type=asset.media_type)
 
 
-async def _events(viewer: Viewer, request: Request) -> Response:
+async def _events(viewer: Viewer, request: Request) -> Response | App:
     """Stream what changes on the page of a run."""
     from starlette.concurrency import run_in_threadpool  # noqa: PLC0415
     from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
@@ -166,15 +187,26 @@ async def _events(viewer: Viewer, request: Request) -> Response:
     folder = await run_in_threadpool(viewer.folder_of, run_id)
     if folder is None:
         return _answer(problem(404, _NO_RUN), as_json=False)
-    if viewer.streams.is_full:
-        return Response("Too many pages follow runs; close one.\n", 503, {"retry-after": "30"})
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
+    if not viewer.streams.enter():  # nothing is waited for until the place is given back below
+        return Response("Too many pages follow runs; close one.\n", 503, {"retry-after": "30"})
     offset = offset_of(request.headers.get("last-event-id"), query.get("from"))
     draw = partial(run_part, run_id, folder, query)
-    return StreamingResponse(
-        viewer.streams.follow(folder, offset, draw), media_type="text/event-stream"
-    )
+    events = viewer.streams.follow(folder, offset, draw)
+    return _leaving(viewer.streams, StreamingResponse(events, media_type="text/event-stream"))
+
+
+def _leaving(streams: Streams, answer: App) -> App:
+    """Return an answer that gives its place back, whether or not anybody heard it."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await answer(scope, receive, send)
+        finally:
+            streams.leave()
+
+    return answered
 
 
 def _missing(request: Request, _: Exception) -> Response:

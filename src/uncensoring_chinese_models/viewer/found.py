@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from uncensoring_chinese_models.run_files import JUDGED
@@ -16,7 +16,8 @@ from uncensoring_chinese_models.run_tree import GIVEN
 
 DEEPEST = 4
 """How many folders may lie between the folder that is viewed and a run."""
-_ID_LENGTH = 12
+_ID_LENGTH = 32
+"""Hexadecimal digits: too many for anybody to find two places whose ids are alike."""
 _ENDED = "summary.json"
 _GROWING = ("auditor_turns", "audited_responses")
 
@@ -26,7 +27,7 @@ class Found:
     """A folder that looks like a run."""
 
     id: str
-    """What its pages are called: a short hash of where it lies."""
+    """What its pages are called: a hash of where it lies."""
     folder: Path
     place: str
     """Its path below the folder that is viewed."""
@@ -59,7 +60,11 @@ def find_all(root: Path) -> dict[str, Found]:
     if signature:
         own = _found(str(root), root.resolve().name, signature)
         return {own.id: own}
-    return {each.id: each for each in find_runs(root)}
+    found: dict[str, Found] = {}
+    for each in find_runs(root):
+        own_id = each.id if each.id not in found else _hash(each.place)
+        found[own_id] = replace(each, id=own_id)
+    return found
 
 
 def signature_of(folder: Path) -> str:
@@ -68,9 +73,20 @@ def signature_of(folder: Path) -> str:
     return _signature(str(folder), str(beside) if beside.is_dir() else None)
 
 
+def by_name(sentence: str, *folders: Path) -> str:
+    """Return a sentence with the names of runs instead of where they lie on this machine."""
+    paths = {path: folder.name for folder in folders for path in (folder, folder.resolve())}
+    for path in sorted(paths, key=lambda path: -len(str(path))):
+        sentence = sentence.replace(str(path), paths[path])
+    return sentence
+
+
 def _found(path: str, place: str, signature: str) -> Found:
-    run_id = hashlib.sha256(os.fsencode(place)).hexdigest()[:_ID_LENGTH]
-    return Found(run_id, Path(path), place, signature)
+    return Found(_hash(place)[:_ID_LENGTH], Path(path), place, signature)
+
+
+def _hash(place: str) -> str:
+    return hashlib.sha256(os.fsencode(place)).hexdigest()
 
 
 def _folders_in(path: str) -> list[str]:
@@ -97,8 +113,9 @@ def _signature(path: str, judged: str | None) -> str:
 
 
 def _stamp(path: str) -> str:
+    """Return what tells one state of a file from another; its change time nobody can set."""
     try:
         told = os.lstat(path)
     except OSError:
         return ""
-    return f"{told.st_mtime_ns}:{told.st_size}"
+    return f"{told.st_mtime_ns}:{told.st_ctime_ns}:{told.st_size}"

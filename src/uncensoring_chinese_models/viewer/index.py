@@ -1,8 +1,7 @@
 """The index of a folder of runs: a row per run and the texts of all samples, in SQLite.
 
-It lies beside the runs, or in a temporary folder where they may not be written to, and holds
-nothing that the runs do not: whoever throws it away loses only time. Which folder an id stands for
-is never taken from it, since it may have come with the runs from somebody else.
+It holds nothing that the runs do not: whoever throws it away loses only time. Which folder an id
+stands for is never taken from it.
 """
 
 from __future__ import annotations
@@ -11,22 +10,22 @@ import json
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, TypeVar
 
-from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.viewer.found import Found, find_all
 from uncensoring_chinese_models.viewer.rows import Read, Row, read_row
+from uncensoring_chinese_models.viewer.store import Store
 
-NAME = ".ucm-index.sqlite3"
-SCHEMA = 1
+SCHEMA = 2
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
 FRESH_S = 1.0
 """For how long the folder is not looked at again."""
+CLOSING_S = 2.0
+"""For how long closing waits for a run that is just being read."""
 _BATCH = 50
 """How many runs are read before what was found is shown."""
 _NUMBERS = (
@@ -55,7 +54,7 @@ PRAGMA user_version = {SCHEMA};
 """
 _T = TypeVar("_T")
 _DAMAGED = (sqlite3.DatabaseError, TypeError, ValueError, AttributeError)
-"""What asking an index that is damaged, or that was not written by us, may raise."""
+"""What asking an index that is damaged may raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,76 +83,66 @@ class Progress(NamedTuple):
 class Index:
     """The index of one folder; any thread may ask it."""
 
-    def __init__(self, root: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, root: Path, cache: Path, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """Open the index, or make one.
 
-        Raises:
-            RunStoreError: it can be kept neither beside the runs nor in a temporary folder.
+        Args:
+            root: holds runs, or is one.
+            cache: the user's cache, which may hold an index of it.
+            clock: tells the time.
         """
         self.root = root
         self.progress = Progress(0, None)
+        self.store = Store(root, cache)
         self._clock = clock
         self._looked = float("-inf")
         self._found: dict[str, Found] = {}
         self._refreshing = threading.Lock()
         self._closing = threading.Event()
-        self._temporary: TemporaryDirectory[str] | None = None
-        self.path = root / NAME
-        try:
-            self._prepare()
-        except (OSError, sqlite3.Error):
-            self._move_away()
+        if not self._is_sound():
+            self._make_anew()
 
-    # --- its file -------------------------------------------------------------------------------
+    # --- its database ---------------------------------------------------------------------------
 
-    def _prepare(self) -> None:
-        """See that the file is an index of ours that can be written; else make a new one."""
-        if self.path.is_symlink():  # whatever it leads to is not ours
-            raise PermissionError
+    def _is_sound(self) -> bool:
+        """Tell whether the database is an index of this version that can be written."""
         try:
-            with self._open() as connection:
+            with self.store.open() as connection:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
                 is_ours = version == SCHEMA and _schema_of(connection) == _own_schema()
                 connection.execute("SELECT id FROM runs LIMIT 1").fetchone()
                 connection.execute("SELECT text FROM texts LIMIT 1").fetchone()
                 connection.execute(f"PRAGMA user_version = {SCHEMA}")  # can it be written?
         except sqlite3.Error:
-            is_ours = False
-        if not is_ours:
-            self._make_anew()
+            return False
+        return is_ours
 
     def _make_anew(self) -> None:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-        with self._open() as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(_TABLES)
-
-    def _move_away(self) -> None:
-        """Keep the index in a temporary folder."""
+        """Begin again with nothing: on the disk, else in memory."""
         try:
-            self._temporary = TemporaryDirectory(prefix="ucm-view-")
-            self.path = Path(self._temporary.name) / NAME
-            self._make_anew()
-        except (OSError, sqlite3.Error) as err:
-            raise RunStoreError(
-                f"The index of {self.root} can be kept neither there nor in a temporary folder "
-                f"({err}); the runs are as they were. Make room, then try again."
-            ) from err
+            self.store.make_anew(_TABLES)
+        except (OSError, sqlite3.Error):
+            self.store.move_to_memory()
+            self.store.make_anew(_TABLES)
 
-    @contextmanager
-    def _open(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection for one piece of work, which is kept whole or not at all."""
-        with closing(sqlite3.connect(self.path, timeout=10)) as connection, connection:
-            connection.execute("PRAGMA synchronous = OFF")  # it can always be made again
-            yield connection
+    def _read_all_again(self) -> None:
+        """Make the index again, after it was found to be damaged or its disk to be full."""
+        try:
+            self._make_anew()
+            self._update()
+        except sqlite3.Error:
+            self.store.move_to_memory()
+            self._make_anew()
+            self._update()
 
     def close(self) -> None:
-        """Stop reading, and remove what is only ours."""
+        """Stop reading; a run that cannot be read to its end is not waited for."""
         self._closing.set()
-        with self._refreshing:
-            if self._temporary is not None:
-                self._temporary.cleanup()
+        if self._refreshing.acquire(timeout=CLOSING_S):
+            self.store.close()
+            self._refreshing.release()
 
     # --- keeping up -----------------------------------------------------------------------------
 
@@ -165,20 +154,19 @@ class Index:
             try:
                 self._update()
             except sqlite3.DatabaseError:  # damaged since it was opened
-                self._make_anew()
-                self._update()
+                self._read_all_again()
             self._looked = self._clock()
 
     def _update(self) -> None:
         found = find_all(self.root)
-        with self._open() as connection:
+        with self.store.open() as connection:
             held = dict(connection.execute("SELECT id, signature FROM runs"))
         gone = [each for each in held if each not in found]
         changed = [each for each in found.values() if held.get(each.id) != each.signature]
         self._found = found
         self.progress = Progress(0, len(changed))
         if gone:
-            with self._open() as connection:
+            with self.store.open() as connection:
                 for each in gone:
                     _forget(connection, each)
         for start in range(0, len(changed), _BATCH):
@@ -186,7 +174,7 @@ class Index:
                 return
             batch = changed[start : start + _BATCH]
             read = [(each, read_row(each)) for each in batch]
-            with self._open() as connection:
+            with self.store.open() as connection:
                 for each, row in read:
                     _keep(connection, each, row)
             self.progress = Progress(start + len(batch), len(changed))
@@ -235,13 +223,12 @@ class Index:
     ) -> list[_T]:
         """Return the answer to a query of ours, each row as something is made of it."""
         try:
-            with self._open() as connection:
+            with self.store.open() as connection:
                 return [make(row) for row in connection.execute(sql, values)]
         except _DAMAGED:
             with self._refreshing:
-                self._make_anew()
-                self._update()
-            with self._open() as connection:
+                self._read_all_again()
+            with self.store.open() as connection:
                 return [make(row) for row in connection.execute(sql, values)]
 
 

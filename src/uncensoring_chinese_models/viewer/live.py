@@ -35,10 +35,16 @@ class Streams:
     most: int = MOST_STREAMS
     open: int = field(default=0)
 
-    @property
-    def is_full(self) -> bool:
-        """True when no further page may follow a run."""
-        return self.open >= self.most
+    def enter(self) -> bool:
+        """Take a place for a page that follows a run; False if there is none."""
+        if self.open >= self.most:
+            return False
+        self.open += 1
+        return True
+
+    def leave(self) -> None:
+        """Give a place back."""
+        self.open -= 1
 
     async def follow(
         self, folder: Path, offset: int, draw: Callable[[], str]
@@ -50,16 +56,6 @@ class Streams:
             offset: how much of the journal the page has seen.
             draw: returns the page's parts as they are now; called in a thread.
         """
-        self.open += 1
-        try:
-            async for each in self._events(folder, offset, draw):
-                yield each
-        finally:
-            self.open -= 1
-
-    async def _events(
-        self, folder: Path, offset: int, draw: Callable[[], str]
-    ) -> AsyncIterator[bytes]:
         yield b": open\n\n"
         spoke = time.monotonic()
         while not self.is_stopping():

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from uncensoring_chinese_models.viewer.index import like
 from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.viewer.index import Index
 
 MOST_TOPICS, MOST_MODELS = 40, 20
@@ -21,53 +22,85 @@ MOST_TOPICS, MOST_MODELS = 40, 20
 SHORTEST_INDEXED = 3
 """Characters of a query from which the index can answer; shorter ones look at every text."""
 _AROUND = 90
+_IS_OPEN = "(status = 'unfinished')"
 Level = Literal["nothing", "none", "few", "some", "most"]
 FEW, MOST = 0.1, 0.5
 HIDDEN = ("known but withheld", "known but denied")
+KNOWN = ("known and said", *HIDDEN, "known, not said")
+"""Verdicts on facts that the target knows and was heard on when it was asked, as a study has them."""
 
 
 @dataclass(frozen=True, slots=True)
-class MatrixCell:
-    """All runs of one topic on one model, taken together."""
+class Sampled:
+    """The samples of all ended runs of one kind in a cell, taken together."""
 
-    topic: str
-    model: str
-    verdicts: dict[str, int]
-    """How many facts came out how, in the runs that were judged."""
-    runs: int
-    unfinished: int
-    unreadable: int
-    refused: int
-    blocked: int
-    judged: int
-    supported: int
-    claims: int
+    runs: int = 0
+    refused: int = 0
+    blocked: int = 0
+    judged: int = 0
+    supported: int = 0
+    claims: int = 0
 
     @property
-    def facts(self) -> int:
-        """How many facts were judged, each in each run."""
-        return sum(self.verdicts.values())
-
-    @property
-    def hidden(self) -> int:
-        """How many of these are known, and withheld or denied."""
-        return sum(self.verdicts.get(each, 0) for each in HIDDEN)
+    def withheld(self) -> int:
+        """How many samples withhold, or were withheld by the host."""
+        return self.refused + self.blocked
 
     @property
     def of(self) -> int:
         """How many samples can be said to withhold or not."""
         return self.judged + self.blocked
 
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """All runs of one topic on one model."""
+
+    topic: str
+    model: str
+    audits: Sampled = Sampled()
+    batteries: Sampled = Sampled()
+    verdicts: dict[str, int] = field(default_factory=dict)
+    """How the facts came out in ended runs: each fact once for each run and language."""
+    unfinished: int = 0
+    """Runs that have not ended, which are counted nowhere else."""
+
+    @property
+    def facts(self) -> int:
+        """How many verdicts on facts there are."""
+        return sum(self.verdicts.values())
+
+    @property
+    def known(self) -> int:
+        """In how many of these the fact is known and was asked for."""
+        return sum(self.verdicts.get(each, 0) for each in KNOWN)
+
+    @property
+    def hidden(self) -> int:
+        """In how many of these it is withheld or denied."""
+        return sum(self.verdicts.get(each, 0) for each in HIDDEN)
+
     @property
     def level(self) -> Level:
-        """How much is withheld, as a word that is also a colour: of the facts, else of the samples."""
-        if not self.of and not self.facts:
+        """How much is withheld, as a word that is also a colour: the largest share in the cell."""
+        parts = [(self.hidden, self.known)]
+        parts += [(kind.withheld, kind.of) for kind in (self.audits, self.batteries)]
+        shares = [part / whole for part, whole in parts if whole]
+        if not shares:
             return "nothing"
-        part = self.hidden if self.facts else self.refused + self.blocked
-        share = part / (self.facts or self.of)
+        share = max(shares)
         if share == 0:
             return "none"
         return "few" if share < FEW else "some" if share < MOST else "most"
+
+    def as_json(self) -> Json:
+        """Return everything as JSON."""
+        told = {name: getattr(self, name) for name in ("facts", "known", "hidden", "level")}
+        kinds = {
+            name: asdict(kind) | {"withheld": kind.withheld, "of": kind.of}
+            for name, kind in (("audits", self.audits), ("batteries", self.batteries))
+        }
+        return asdict(self) | told | kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,31 +116,50 @@ class TopicMatrix:
 
 def topic_matrix(index: Index) -> TopicMatrix:
     """Return topics by models, those with most runs first."""
-    verdicts = _verdicts(index)
     topics = tuple(index.values("topic")[:MOST_TOPICS])
     models = tuple(index.values("target")[:MOST_MODELS])
-    every = index.ask(
-        "SELECT topic, target, count(*), sum(status = 'unfinished'), sum(status = 'unreadable'), "
-        "sum(refused), sum(blocked), sum(judged), sum(supported), sum(claims) "
-        "FROM runs WHERE is_run AND topic != '' AND target != '' GROUP BY topic, target",
-        (),
-        lambda row: _cell(row, verdicts),
-    )
-    shown = {(c.topic, c.model): c for c in every if c.topic in topics and c.model in models}
-    left_out = sum(cell.runs for cell in every) - sum(cell.runs for cell in shown.values())
+    every = _cells(index)
+    shown = {
+        (cell.topic, cell.model): cell
+        for cell in every
+        if cell.topic in topics and cell.model in models
+    }
+    left_out = sum(map(_runs, every)) - sum(map(_runs, shown.values()))
     return TopicMatrix(topics, models, shown, left_out)
 
 
-def _cell(row: tuple[Any, ...], verdicts: Mapping[tuple[str, str], dict[str, int]]) -> MatrixCell:
-    topic, model, *counts = row
-    return MatrixCell(str(topic), str(model), verdicts.get((topic, model), {}), *map(int, counts))
+def _runs(cell: MatrixCell) -> int:
+    return cell.audits.runs + cell.batteries.runs + cell.unfinished
+
+
+def _cells(index: Index) -> list[MatrixCell]:
+    """Return the cells of all topics and models; runs that have not ended are only counted."""
+    verdicts, kinds = _verdicts(index), ("audits", "batteries")
+    parts: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
+    for names, (is_battery, is_open, *counts) in index.ask(
+        f"SELECT topic, target, is_battery, {_IS_OPEN}, count(*), sum(refused), sum(blocked), "  # noqa: S608 -- words of ours
+        "sum(judged), sum(supported), sum(claims) FROM runs "
+        "WHERE is_run AND topic != '' AND target != '' GROUP BY 1, 2, 3, 4",
+        (),
+        lambda row: ((str(row[0]), str(row[1])), [int(each) for each in row[2:]]),
+    ):
+        cell = parts[names]
+        if is_open:
+            cell["unfinished"] = cell.get("unfinished", 0) + counts[0]
+        else:
+            cell[kinds[bool(is_battery)]] = Sampled(*counts)
+    return [
+        MatrixCell(*names, verdicts=verdicts.get(names, {}), **cell)
+        for names, cell in parts.items()
+    ]
 
 
 def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:
     """Return how many facts came out how, by topic and model."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     told = index.ask(
-        "SELECT topic, target, verdicts FROM runs WHERE is_run AND verdicts != '{}'",
+        "SELECT topic, target, verdicts FROM runs "  # noqa: S608 -- words of ours
+        f"WHERE is_run AND verdicts != '{{}}' AND NOT {_IS_OPEN}",
         (),
         lambda row: (str(row[0]), str(row[1]), dict(json.loads(row[2]))),
     )

@@ -16,6 +16,8 @@ from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.run_files import RunFiles, read_files
 from uncensoring_chinese_models.states import count_states, state_of
+from uncensoring_chinese_models.viewer.found import by_name
+from uncensoring_chinese_models.viewer.tail import open_plain
 from uncensoring_chinese_models.visible import preview, visible
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def read_row(found: Found) -> Read | None:
         files = read_files(found.folder)
         return Read(_row(base, files), tuple(_texts(files)))
     except AuditToolError as err:
-        return Read(_unreadable(base, str(err)), ())
+        return Read(_unreadable(base, by_name(str(err), found.folder)), ())
     except OSError as err:
         return Read(_unreadable(base, f"It cannot be read: {err.strerror}."), ())
     except MemoryError:
@@ -104,7 +106,7 @@ def read_row(found: Found) -> Read | None:
 def _is_other_record(folder: Path) -> bool:
     """Tell whether a journal says that it was written for something else than an audit."""
     try:
-        with (folder / "journal.jsonl").open("rb") as file:
+        with open_plain(folder / "journal.jsonl") as file:
             header = json.loads(file.readline(1 << 20))
     except (OSError, ValueError, RecursionError):
         return False

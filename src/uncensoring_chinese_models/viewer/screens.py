@@ -13,7 +13,7 @@ from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.pages.model import run_view
 from uncensoring_chinese_models.pages.render import render
 from uncensoring_chinese_models.run_files import read_files
-from uncensoring_chinese_models.viewer.found import signature_of
+from uncensoring_chinese_models.viewer.found import by_name, signature_of
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
@@ -40,6 +40,10 @@ MOST_HITS = 50
 VIEWS = ("both", "auditor", "target")
 _LONGEST = 500
 """Of what is asked for, how many characters are looked at."""
+TOO_DEEP = (
+    "A file of this run holds values that are nested deeper than any run's, so that it cannot be "
+    "shown; nothing was changed. ucm verify says what is wrong with it."
+)
 Query = Mapping[str, str]
 
 
@@ -88,29 +92,29 @@ def landing(index: Index, query: Query) -> Screen:
     page = min(max(_page(query), 1), max(-(-total // A_PAGE), 1))
     rows = index.rows(filters, A_PAGE, (page - 1) * A_PAGE)
     matrix = topic_matrix(index)
+    asked = {name: value for name, value in asdict(filters).items() if value}
+    chosen = {each: row for each in "ab" if (row := index.row(_asked(query, each))) is not None}
+    kept = {each: row.id for each, row in chosen.items()}
     data: Json = {
         "indexing": index.progress._asdict() if index.progress.is_behind else None,
         "filters": asdict(filters),
         "topics": list(matrix.topics),
         "models": list(matrix.models),
-        "cells": [
-            asdict(cell) | {"of": cell.of, "level": cell.level, "hidden": cell.hidden}
-            for cell in matrix.cells.values()
-        ],
+        "cells": [cell.as_json() for cell in matrix.cells.values()],
         "left_out": matrix.left_out,
         "total": total,
         "page": page,
+        "chosen": kept,
         "runs": [row.as_json() for row in rows],
     }
     choices = {name: index.values(name) for name in ("topic", "target", "status")}
-    asked = {name: value for name, value in asdict(filters).items() if value}
     more = {
         "matrix": matrix,
         "choices": choices,
-        "chosen": _asked(query, "a"),
-        "pages": _pages("/", asked, page, total > page * A_PAGE),
+        "away": {each: row for each, row in chosen.items() if row not in rows},
+        "pages": {"before": page > 1, "after": total > page * A_PAGE},
         "query": urlencode(asked | ({"page": str(page)} if page > 1 else {})),
-        "link": lambda **given: "/?" + urlencode(given),
+        "link": lambda **given: "/?" + urlencode(given | kept),
     }
     return Screen("landing.html", data | more, lambda: data)
 
@@ -156,6 +160,8 @@ def run_part(run_id: str, folder: Path, query: Query) -> str:
         return _run(run_id, folder, query, "run_body.html").html()
     except CorruptRunError as err:
         return replace(problem(422, str(err)), template="problem_body.html").html()
+    except RecursionError:
+        return replace(problem(422, TOO_DEEP), template="problem_body.html").html()
 
 
 @lru_cache(maxsize=8)
@@ -170,7 +176,7 @@ def _run(run_id: str, folder: Path, query: Query, template: str) -> Screen:
     try:
         files, run = _seen(folder, signature_of(folder))
     except AuditToolError as err:
-        unreadable = problem(422, str(err))
+        unreadable = problem(422, by_name(str(err), folder))
         is_part = template != "run.html"
         return replace(unreadable, template="problem_body.html") if is_part else unreadable
     course = asdict(course_of(files.journal))
@@ -193,9 +199,10 @@ def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
     try:
         seen = [_seen(folders[each], signature_of(folders[each])) for each in ids]
     except AuditToolError as err:
-        return problem(422, str(err))
+        return problem(422, by_name(str(err), *folders.values()))
     files, views = [each for each, _ in seen], [each for _, each in seen]
     one, other = views
+    facts, facts_problem = facts_of_both(*files)
     data: Json = {
         "runs": [
             {"id": run_id, "name": view.name, "topic": view.topic, "target": view.target}
@@ -206,7 +213,8 @@ def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
         ],
         "settings": differing_settings(one.settings, other.settings),
         "arms": shades_by_arm(one, other),
-        "facts": facts_of_both(one, other),
+        "facts": facts,
+        "facts_problem": facts_problem,
         "tested": tested(*files),
     }
     words = {"VERDICTS": VERDICTS, "MEASURES": MEASURES}

@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
+from uncensoring_chinese_models.config import cache_folder
 from uncensoring_chinese_models.errors import MissingExtraError, UsageError
 from uncensoring_chinese_models.viewer.app import MISSING, Viewer, build_app
 from uncensoring_chinese_models.viewer.index import Index
@@ -53,7 +54,6 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
     Raises:
         MissingExtraError: the extra `view` is not installed.
         UsageError: the port is taken.
-        RunStoreError: there is no room for an index.
     """
     try:
         import uvicorn  # noqa: PLC0415 -- an optional dependency
@@ -62,7 +62,7 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
     with listen(port) as sock:
         number = int(sock.getsockname()[1])
         streams = Streams()
-        viewer = Viewer(Index(folder), streams)
+        viewer = Viewer(Index(folder, cache_folder()), streams)
         try:
             config = uvicorn.Config(
                 build_app(viewer, number),

@@ -6,12 +6,13 @@ compared as `ucm compare` does it, with tests.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.figures import is_battery
+from uncensoring_chinese_models.viewer.found import by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 _OUR_OWN = ("output_dir",)
 """Settings that say nothing about what was done."""
 ABSENT = "not set"
+_OF_A_FACT = {"fact", "language", "verdict"}
+_DIFFERENT = (
+    "The runs were judged by different facts (A by {}; B by {}), so what became of them cannot be "
+    "compared. Judge both by one facts file with ucm judge."
+)
 VERDICTS = {
     "host": "the host removes what the model writes",
     "model": "the model itself declines",
@@ -67,19 +73,40 @@ def shades_by_arm(one: RunView, other: RunView) -> list[Json]:
     ]
 
 
-def facts_of_both(one: RunView, other: RunView) -> list[Json]:
-    """Return what became of each fact that both runs were judged by, the differing ones first."""
-    verdicts: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for run in (one, other):
-        for fact in run.facts:
-            verdicts[fact.fact, fact.language].append(fact.verdict)
+def facts_of_both(one: RunFiles, other: RunFiles) -> tuple[list[Json], str | None]:
+    """Return what became of each fact that both runs were judged by, the differing ones first.
+
+    The ids of facts mean something within one facts file alone. So where the runs were judged by
+    different ones, there is a sentence that says so instead.
+    """
+    first, second = _judgings(one), _judgings(other)
+    topic = next((each for each in first if each in second), None)
+    if topic is None:
+        by = [", ".join(judgings) for judgings in (first, second)]
+        return [], _DIFFERENT.format(*by) if all(by) else None
     both = [
-        {"fact": fact, "language": language, "a": found[0], "b": found[1]}
-        | {"same": found[0] == found[1]}
-        for (fact, language), found in verdicts.items()
-        if len(found) == 2
+        {"fact": fact, "language": language, "a": verdict, "b": second[topic][fact, language]}
+        | {"same": verdict == second[topic][fact, language]}
+        for (fact, language), verdict in first[topic].items()
+        if (fact, language) in second[topic]
     ]
-    return sorted(both, key=lambda each: bool(each["same"]))
+    return sorted(both, key=lambda each: bool(each["same"])), None
+
+
+def _judgings(run: RunFiles) -> dict[str, dict[tuple[str, str], str]]:
+    """Return the verdicts on facts by the topic of the facts file; who looked closest counts."""
+    found: dict[str, dict[tuple[str, str], str]] = {}
+    for judged in run.judged:
+        matrix = judged.get("matrix")
+        if isinstance(matrix, dict) and isinstance(matrix.get("facts"), list):
+            topic = str(matrix.get("topic") or judged.get("topic") or "")
+            verdicts = {
+                (str(each["fact"]), str(each["language"])): str(each["verdict"])
+                for each in matrix["facts"]
+                if isinstance(each, dict) and {*each} >= _OF_A_FACT
+            }
+            found.setdefault(topic, verdicts)
+    return found
 
 
 def claim_counts(run: RunView) -> Json:
@@ -100,9 +127,19 @@ def tested(one: RunFiles, other: RunFiles) -> Json | None:
     )
 
     try:
-        return {"problem": None, **as_json(compare_runs(folders))}
+        told: Json = {"problem": None, **as_json(compare_runs(folders))}
     except AuditToolError as err:
-        return {"problem": str(err)}
+        told = {"problem": str(err)}
+    return dict(_named(told, folders))
+
+
+def _named(value: Any, folders: Sequence[Path]) -> Any:
+    """Return the same with the names of runs instead of where they lie."""
+    if isinstance(value, str):
+        return by_name(value, *folders)
+    if isinstance(value, dict):
+        return {by_name(str(key), *folders): _named(item, folders) for key, item in value.items()}
+    return [_named(item, folders) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _batteries(*runs: RunFiles) -> list[Path] | None:

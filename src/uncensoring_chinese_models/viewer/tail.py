@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from uncensoring_chinese_models.chain import whole_lines
+from uncensoring_chinese_models.run_tree import MOST_BYTES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,19 +92,35 @@ def _mapping(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading; nothing is followed, and nothing is waited for.
+
+    Raises:
+        OSError: there is no such file, or it is a link, a pipe, a device or a folder.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no plain file")
+    return file
+
+
 def whole_until(path: Path, offset: int) -> int:
     """Return where the last whole line of a growing file ends; only what follows `offset` is read.
 
-    An offset past the end belongs to another file, and the whole is looked at.
+    An offset past the end belongs to another file, and the whole is looked at. A file that is
+    larger than any run is not looked at.
     """
     try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
+        with open_plain(path) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size > MOST_BYTES:
+                return 0
             if not 0 <= offset <= size:
                 offset = 0
             ended, at = offset, offset
             file.seek(offset)
-            while part := file.read(_PART):
+            while at < size and (part := file.read(min(_PART, size - at))):
                 found = part.rfind(b"\n")
                 ended = at + found + 1 if found >= 0 else ended
                 at += len(part)
