@@ -311,7 +311,9 @@ def test_what_is_left_out_is_said_with_its_reason(tmp_path):
     HandMade("gone", status="auditor_failed").write(tmp_path / "deep" / "er")
     shutil.copytree(tmp_path / "fine", tmp_path / "fine-copy")
     battery("silent").write(tmp_path)
-    (HandMade("odd").write(tmp_path).with_name("odd.judged") / "x.json").mkdir(parents=True)
+    beside = HandMade("odd").write(tmp_path).with_name("odd.judged")
+    beside.mkdir()
+    (beside / "x.json").write_text("[", "utf-8")
 
     found = gather(tmp_path, tmp_path)
 
