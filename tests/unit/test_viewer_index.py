@@ -8,11 +8,14 @@ import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import pytest
 
 from tests.viewed_runs import judge_run, write_run
 from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.rates import rate
+from uncensoring_chinese_models.run_files import RunFiles
 from uncensoring_chinese_models.study import measures
 from uncensoring_chinese_models.viewer import found as found_module
 from uncensoring_chinese_models.viewer import index as index_module
@@ -25,7 +28,7 @@ from uncensoring_chinese_models.viewer.queries import (
     search,
     topic_matrix,
 )
-from uncensoring_chinese_models.viewer.rows import read_row
+from uncensoring_chinese_models.viewer.rows import _states, read_row
 
 EVERY = Filters()
 
@@ -681,3 +684,11 @@ def test_closing_does_not_wait_for_what_never_ends(tmp_path, cache, clock, monke
     enough.set()
     looking.join(30)
     index.close()
+
+
+def test_where_the_assistant_was_asked_its_samples_alone_are_counted():
+    """The user turn is sampled because refusals do not reach it; it would only thin them out."""
+    arms = {"user_persona": rate(0, 160), "assistant": rate(22, 24, excluded={"blocked": 1})}
+    refused = {"by_arm": {arm: asdict(found) for arm, found in arms.items()}}
+    files = RunFiles("run", {}, {"config": {}, "rates": {"refused": refused}}, (), ())
+    assert _states(files) == {"refused": 22, "answered": 2, "blocked": 1}

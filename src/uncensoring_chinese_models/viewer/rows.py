@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from uncensoring_chinese_models.cells import ASKING_ARM
 from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.run_files import RunFiles, read_files
@@ -134,7 +135,7 @@ def _row(base: Row, files: RunFiles) -> Row:
         _word(started_at(files)),
         cost_usd(files),
         len(files.responses),
-        sum(states.values()),
+        sum(1 for _ in _samples(files)),
         states["refused"],
         states["blocked"],
         judged,
@@ -146,16 +147,31 @@ def _row(base: Row, files: RunFiles) -> Row:
 
 
 def _states(files: RunFiles) -> Counter[str]:
-    """Count the states of all samples: as the summary has them, else by looking at each."""
-    if files.summary is not None:
-        told = files.summary["denominators"]["samples"].get("by_state")
-        if told is not None:
-            return Counter({str(state): _count(number) for state, number in told.items()})
-    samples = (sample for response in files.responses for sample in response["samples"])
+    """Count the states of the samples that were asked: as the summary has them, else by looking.
+
+    The user turn is sampled because refusals do not reach it, so where the assistant was asked,
+    its samples alone say how much is withheld.
+    """
+    rates = (files.summary or {}).get("rates") or {}
+    asked = ((rates.get("refused") or {}).get("by_arm") or {}).get(ASKING_ARM)
+    if asked is not None:
+        refused, judged = _count(asked["successes"]), _count(asked["n"])
+        states = Counter({str(state): _count(n) for state, n in asked["excluded"].items()})
+        return states + Counter({"refused": refused, "answered": judged - refused})
+    samples = list(_samples(files))
+    own = [each for each in samples if each["arm"] == ASKING_ARM]
+    told = (files.summary or {}).get("denominators", {}).get("samples", {}).get("by_state")
+    if told is not None and not own:
+        return Counter({str(state): _count(number) for state, number in told.items()})
+    own = own or samples
     found = count_states(
-        state_of(str(each["outcome"]), str(each.get("own_words") or "")) for each in samples
+        state_of(str(each["outcome"]), str(each.get("own_words") or "")) for each in own
     )
     return Counter({str(state): number for state, number in found.items()})
+
+
+def _samples(files: RunFiles) -> Iterator[Json]:
+    return (sample for response in files.responses for sample in response["samples"])
 
 
 def started_at(files: RunFiles) -> object:
