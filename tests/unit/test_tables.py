@@ -372,3 +372,10 @@ def test_public_names_are_typed(tmp_path):
     )
     assert 'type is "str | None"' in done.stdout, done.stdout
     assert 'FactRow, ...]"' in done.stdout
+
+
+def test_a_run_in_a_notebook_is_one_line(runs):
+    """Whoever types its name does not want all its files."""
+    run = load_run(runs["audited"])
+    assert repr(run) == f"<Run {run.name!r}, {run.status}>"
+    assert repr(load_runs(runs["audited"])) == "<1 runs, 0 unreadable>"

@@ -31,11 +31,14 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.run_files import RunFiles
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """One run: its files as they are stored, and its tables, made when they are first asked for."""
 
     files: RunFiles
+
+    def __repr__(self) -> str:
+        return f"<Run {self.name!r}, {self.status}>"
 
     @property
     def name(self) -> str:
@@ -103,7 +106,7 @@ class Run:
         return rows_of(table, self.files)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Runs(Sequence[Run]):
     """Many runs, in the order of their paths."""
 
@@ -121,6 +124,9 @@ class Runs(Sequence[Run]):
         if isinstance(index, slice):
             return Runs(self.found[index], self.unreadable)
         return self.found[index]
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} runs, {len(self.unreadable)} unreadable>"
 
     def __len__(self) -> int:
         return len(self.found)

@@ -40,7 +40,7 @@ PATIENCE_S = 0.7
 """How long a page waits for the index; then it shows what there is, and says that more will come."""
 MISSING = (
     "The viewer needs starlette and uvicorn, which are not installed; nothing was started. "
-    "Get them with: pip install 'uncensoring-chinese-models[view]'"
+    "Get them with 'make install' in a checkout, or pip install 'uncensoring-chinese-models[view]'."
 )
 _NO_RUN = "There is no such run in this folder; it may have been moved or deleted."
 
