@@ -273,8 +273,9 @@ class AuditConfig(Settings):
 
 def recorded_config(recorded: Json) -> AuditConfig:
     """Return the settings that a run recorded; one of before there were seed steps had steps of one."""
-    sampling = recorded.get("sampling")
-    if isinstance(sampling, dict) and "seed_step" not in sampling:
+    given = recorded.get("sampling")
+    sampling = given if isinstance(given, dict) else {}
+    if sampling.get("seed") is not None and "seed_step" not in sampling:
         recorded = {**recorded, "sampling": {**sampling, "seed_step": 1}}
     return AuditConfig.model_validate(recorded)
 

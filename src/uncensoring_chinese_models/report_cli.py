@@ -66,7 +66,7 @@ def _write(path: Path, out: Path | None) -> Path:
     refuse_in_run(target)
     if out is None:
         refuse_link(target.parent)
-    elif target.exists() and not _is_page(target):
+    elif target.exists() and not (target.is_symlink() or _is_page(target)):
         raise RunStoreError(
             f"{target} is there already and is no page; nothing was written. Name another place."
         )

@@ -32,7 +32,7 @@ def test_two_keys_suffice(tmp_path):
     config = probe_config(path).settings
 
     assert config.auditing_model == "builtin/battery"
-    assert config.topic == load_facts("quillon").names["en"]
+    assert config.topic == "The Quillon Bridge protest of 1987 in Marenth"
     assert config.max_iterations == len(load_facts("quillon").facts) + 1
     assert config.sampling.n == SAMPLES
     assert config.sampling.arms == ["user_persona", "assistant"]

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 
-_MOST = 2**53
-"""No host counts as far; beyond it, numbers are not the same in every program."""
+_MOST = 10**1000
+"""A host may bill absurdly, and the budget must hear of it; but longer numbers cannot be written."""
 
 
 def mapping(value: object) -> Json:
