@@ -279,7 +279,7 @@ def test_a_run_appears_and_grows_before_ones_eyes(page, tmp_path):
             assert page.locator("#hypotheses .card").count() > 0
             assert page.locator("#timeline .tools button").count() == 1
             gate.let.release(10)
-            page.locator("#status", has_text="max iterations").wait_for()
+            page.locator("#status", has_text="probes sent").wait_for()
             assert page.locator("#claims li").count() > 0
             asked = []
             page.on("request", lambda request: asked.append(request.url))

@@ -340,7 +340,7 @@ def test_a_run_is_seen_while_it_goes(tmp_path):
                 assert int(two["id"]) > int(one["id"])
 
             gate.let.release(10)
-            last = until(events, lambda each: "max iterations" in each.get("data", ""))
+            last = until(events, lambda each: "probes sent" in each.get("data", ""))
             ended = until(events, lambda each: each.get("event") == "ended")
             assert int(ended["id"]) == int(last["id"])
             assert list(events) == []
