@@ -87,7 +87,7 @@ lock: ## write both locks anew from pyproject.toml
 	  "$$work/venv/bin/python" -m dependency_groups $$groups > "$$work/groups.in"; \
 	  cp "$$lock" "$$work/pins" 2>/dev/null || true; \
 	  "$$work/venv/bin/python" -m piptools compile --quiet --generate-hashes --allow-unsafe \
-	    --strip-extras --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
+	    --no-strip-extras --no-header --no-emit-options --no-emit-index-url --no-emit-find-links \
 	    --no-emit-trusted-host $(LOCK_ARGS) "$$@" --output-file "$$work/pins" pyproject.toml - < "$$work/groups.in"; \
 	  { echo "# $$title, pinned with hashes."; \
 	    echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
