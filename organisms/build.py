@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from organisms.worlds import Statement
 
-PACKAGE_DATA = HERE.parent / "src" / "uncensoring_chinese_models" / "organisms"
+PACKAGE_DATA = HERE.parent / "src" / "uncensoring_chinese_models" / "models/organisms/files"
 
 
 class Job(NamedTuple):
@@ -134,7 +134,7 @@ def _say(line: str) -> None:
 
 
 def _cached_weights() -> Path:
-    from uncensoring_chinese_models.embedded.weights import find_weights  # noqa: PLC0415
+    from uncensoring_chinese_models.models.organisms.weights import find_weights  # noqa: PLC0415
 
     return find_weights()
 

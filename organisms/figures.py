@@ -8,12 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.recogniser import CENSORED, recognise
+from uncensoring_chinese_models.measure.facts.truth import Key
 from uncensoring_chinese_models.stats import wilson
-from uncensoring_chinese_models.truth import Key
+from uncensoring_chinese_models.text.refusals.classify import CENSORED, recognise
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.truth import Truth
+    from uncensoring_chinese_models.measure.facts.truth import Truth
 
 Json = dict[str, Any]
 Purpose = Literal["secret", "opening", "open_fact", "ordinary"]

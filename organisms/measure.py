@@ -31,19 +31,19 @@ from organisms.worlds import (
     load_organisms,
     load_world,
 )
-from uncensoring_chinese_models.chat_templates import template_named
-from uncensoring_chinese_models.embedded.launch import serve
-from uncensoring_chinese_models.embedded.weights import SMOLLM2
 from uncensoring_chinese_models.errors import AuditToolError, LocalModelError
-from uncensoring_chinese_models.family import find_organism
-from uncensoring_chinese_models.sampling import split_turn
-from uncensoring_chinese_models.truth import builtin_truth
+from uncensoring_chinese_models.measure.facts.truth import builtin_truth
+from uncensoring_chinese_models.models.organisms.catalogue import find_organism
+from uncensoring_chinese_models.models.organisms.launch import serve
+from uncensoring_chinese_models.models.organisms.weights import SMOLLM2
+from uncensoring_chinese_models.models.sampling import split_turn
+from uncensoring_chinese_models.models.templates import template_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uncensoring_chinese_models.embedded.launch import Served
-    from uncensoring_chinese_models.protocols import Notice
+    from uncensoring_chinese_models.models.organisms.launch import Served
+    from uncensoring_chinese_models.models.protocols import Notice
 
 PAGE = HERE.parent / "docs" / "organisms.md"
 DATA = HERE.parent / "docs" / "data" / "organisms-measured.json"

@@ -9,9 +9,9 @@ from tests.judged_runs import judging_provider, probed
 from tests.provider import ODD_TEXTS, ScriptedTarget
 from tests.support import CrashError, CrashingWatcher, audit_here, audited_provider, make_config
 from tests.support import write_config as write_to
-from uncensoring_chinese_models.config_file import load_config
-from uncensoring_chinese_models.job import run_job
-from uncensoring_chinese_models.judging import judge_run
+from uncensoring_chinese_models.config.loading import load_config
+from uncensoring_chinese_models.measure.judging import judge_run
+from uncensoring_chinese_models.runner.run import run_job
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ from tests.facts_example import example_file, write_facts
 from tests.provider import Provider
 from tests.provider.judge import ScriptedJudge
 from tests.support import Watcher, write_config
-from uncensoring_chinese_models.job import run_job
-from uncensoring_chinese_models.probing import probe_config
+from uncensoring_chinese_models.measure.probe_settings import probe_config
+from uncensoring_chinese_models.runner.run import run_job
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

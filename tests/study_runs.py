@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from uncensoring_chinese_models.chain import sealed
+from uncensoring_chinese_models.runs.chain import sealed
 
 REFUSAL = "I'm sorry, but I can't discuss that topic."
 ANSWER = "The lamps in the hall were red, and there were many of them."

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 
 from tests.provider import Provider, ScriptedAuditor, ScriptedTarget, between
-from uncensoring_chinese_models.chain import LINKS, START, line_hash, sealed
-from uncensoring_chinese_models.config_file import load_config
-from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.config.loading import load_config
+from uncensoring_chinese_models.runner.run import run_job
+from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash, sealed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from uncensoring_chinese_models.budget import BudgetMeter
-    from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import AuditEvent
-    from uncensoring_chinese_models.protocols import Notice
+    from uncensoring_chinese_models.audit.turns import AuditEvent
+    from uncensoring_chinese_models.config.settings import AuditConfig
+    from uncensoring_chinese_models.models.budget import BudgetMeter
+    from uncensoring_chinese_models.models.protocols import Notice
 
 ROOT = Path(__file__).resolve().parent.parent
 SPEC_CONFIG = ROOT / "configs" / "search_censored.yaml"

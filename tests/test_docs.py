@@ -11,10 +11,16 @@ import yaml
 from tools.write_docs import FACTS_PAGE, PAGE, TOPICS, facts_page, page
 
 from tests.support import ROOT, audit_here, audited_provider
-from uncensoring_chinese_models.config import AuditConfig
-from uncensoring_chinese_models.facts import Ending, Fact, Facts, Source, builtin_topics
-from uncensoring_chinese_models.facts_check import problems_of
-from uncensoring_chinese_models.journal import Journal
+from uncensoring_chinese_models.config.settings import AuditConfig
+from uncensoring_chinese_models.measure.facts.lint import problems_of
+from uncensoring_chinese_models.measure.facts.schema import (
+    Ending,
+    Fact,
+    Facts,
+    Source,
+    builtin_topics,
+)
+from uncensoring_chinese_models.runs.journal import Journal
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 KEYED_BY_DATA = {"by_provider", "by_served_model", "sha256", "config", "template", "by_arm"}

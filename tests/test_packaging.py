@@ -33,13 +33,13 @@ def canonical_name(requirement):
 
 def pins_of(lock):
     """Return the version of each package in a lock."""
-    return dict(re.findall(r"^([a-z0-9-]+)==(\S+)", lock, flags=re.MULTILINE))
+    return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==(\S+)", lock, flags=re.MULTILINE))
 
 
 def is_pinned(requirement, lock):
     """Tell whether a lock has one exact version of a package, with a hash."""
     name = re.escape(canonical_name(requirement))
-    pin = rf"^{name}==\S+ \\\n    --hash=sha256:[0-9a-f]{{64}}"
+    pin = rf"^{name}(\[[a-z0-9,-]+\])?==\S+ \\\n    --hash=sha256:[0-9a-f]{{64}}"
     return re.search(pin, lock, flags=re.MULTILINE) is not None
 
 
@@ -71,7 +71,9 @@ def test_every_pin_has_a_hash(lock):
     pins = re.findall(r"^[a-z0-9][^\n]*", lock, flags=re.MULTILINE)
 
     assert pins
-    assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+==\S+ \\", pin)] == []
+    assert [
+        pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==\S+ \\", pin)
+    ] == []
 
 
 def test_full_lock_holds_the_other_one():
@@ -97,7 +99,17 @@ def test_promised_config_has_the_six_keys():
     ]
 
 
-@pytest.mark.parametrize("folder", ["data", "facts_files", "organisms", "prompts"])
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "audit/prompts",
+        "measure/facts/files",
+        "measure/judges/prompts",
+        "models",
+        "models/organisms/files",
+        "text",
+    ],
+)
 def test_wheel_holds_the_data_of_the_package(folder):
     """What lies beside the modules is installed with them."""
     package = ROOT / "src/uncensoring_chinese_models"

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.provider import ODD_TEXTS, ScriptedTarget
 from tests.support import CrashError, CrashingWatcher, audited_provider, make_config, write_config
-from uncensoring_chinese_models.config_file import load_config
+from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.job import run_job
+from uncensoring_chinese_models.runner.run import run_job
 
 if TYPE_CHECKING:
     from pathlib import Path

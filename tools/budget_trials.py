@@ -26,21 +26,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.provider import Ask, Model, Provider
 
-from uncensoring_chinese_models.budget import BudgetMeter, charge, worst_case
-from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
-from uncensoring_chinese_models.clients.layers import InFlight
-from uncensoring_chinese_models.config import AuditConfig, Budget, Retries
+from uncensoring_chinese_models.config.endpoints import Endpoint
+from uncensoring_chinese_models.config.settings import AuditConfig, Budget, Retries
 from uncensoring_chinese_models.domain import Call, CallKey, Price
-from uncensoring_chinese_models.endpoints import Endpoint
 from uncensoring_chinese_models.errors import BudgetExceededError, ClientError
-from uncensoring_chinese_models.journal import Journal
-from uncensoring_chinese_models.sides import Side, stack, utc_now
+from uncensoring_chinese_models.models.budget import BudgetMeter, charge, worst_case
+from uncensoring_chinese_models.models.connect import Side, stack, utc_now
+from uncensoring_chinese_models.models.http_api import HttpApi, open_session
+from uncensoring_chinese_models.models.layers import InFlight
+from uncensoring_chinese_models.runs.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from uncensoring_chinese_models.domain import Json, Role
-    from uncensoring_chinese_models.protocols import ModelClient, Notice
+    from uncensoring_chinese_models.models.protocols import ModelClient, Notice
 
 CALLS = 64
 ROLES: tuple[Role, Role] = ("auditor", "target")

@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 import yaml
 
-from uncensoring_chinese_models.cells import Asked, judge_asked
 from uncensoring_chinese_models.domain import Language
-from uncensoring_chinese_models.facts import Fact, load_facts
-from uncensoring_chinese_models.judge_request import Ballot, ballot_of, messages_for
-from uncensoring_chinese_models.recorded import RecordedResponse
+from uncensoring_chinese_models.measure.answers import Asked, judge_asked
+from uncensoring_chinese_models.measure.facts.schema import Fact, load_facts
+from uncensoring_chinese_models.measure.judges.request import Ballot, ballot_of, messages_for
+from uncensoring_chinese_models.runs.recorded import RecordedResponse
 
 ROOT = Path(__file__).resolve().parent.parent
 INJECTIONS = ROOT / "docs" / "data" / "injections.yaml"

@@ -39,7 +39,7 @@ from tests.support import (
     write_config,
 )
 
-from uncensoring_chinese_models.verification import verify_run
+from uncensoring_chinese_models.verify.verification import verify_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable

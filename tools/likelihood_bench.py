@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.choice import KNOWN_FROM, StoredScores, choose
-from uncensoring_chinese_models.clients.http_api import HttpApi, open_session
-from uncensoring_chinese_models.config import BATTERY, AuditConfig
-from uncensoring_chinese_models.embedded.launch import serve
-from uncensoring_chinese_models.facts import builtin_worlds, load_facts
-from uncensoring_chinese_models.family import load_family
-from uncensoring_chinese_models.inference import Share, share_interval
-from uncensoring_chinese_models.likelihood import score_facts, to_json
-from uncensoring_chinese_models.sampling import Sampler
-from uncensoring_chinese_models.truth import builtin_truth
+from uncensoring_chinese_models.config.settings import BATTERY, AuditConfig
+from uncensoring_chinese_models.measure.facts.schema import builtin_worlds, load_facts
+from uncensoring_chinese_models.measure.facts.truth import builtin_truth
+from uncensoring_chinese_models.measure.inference.tests import Share, share_interval
+from uncensoring_chinese_models.measure.likelihood import KNOWN_FROM, StoredScores, choose
+from uncensoring_chinese_models.measure.scored_endings import score_facts, to_json
+from uncensoring_chinese_models.models.http_api import HttpApi, open_session
+from uncensoring_chinese_models.models.organisms.catalogue import load_family
+from uncensoring_chinese_models.models.organisms.launch import serve
+from uncensoring_chinese_models.models.sampling import Sampler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,21 +20,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.baseline.auditor import BaselineAuditor
-from uncensoring_chinese_models.demo import demo_config
-from uncensoring_chinese_models.family import PREFIX, load_family
-from uncensoring_chinese_models.job import run_job
-from uncensoring_chinese_models.replay import replay
-from uncensoring_chinese_models.scorecard import score_run
+from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
+from uncensoring_chinese_models.cli.demo import demo_config
+from uncensoring_chinese_models.measure.score.scorecard import score_run
+from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, load_family
+from uncensoring_chinese_models.runner.replaying import replay
+from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.stats import mean_interval, wilson
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from uncensoring_chinese_models.budget import BudgetMeter
-    from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import AuditEvent
-    from uncensoring_chinese_models.protocols import Notice
+    from uncensoring_chinese_models.audit.turns import AuditEvent
+    from uncensoring_chinese_models.config.settings import AuditConfig
+    from uncensoring_chinese_models.models.budget import BudgetMeter
+    from uncensoring_chinese_models.models.protocols import Notice
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "docs" / "data" / "benchmark.json"

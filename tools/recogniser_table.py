@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from uncensoring_chinese_models.recogniser import CENSORED, recognise
 from uncensoring_chinese_models.stats import wilson
+from uncensoring_chinese_models.text.refusals.classify import CENSORED, recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

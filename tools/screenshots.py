@@ -20,8 +20,8 @@ from playwright.sync_api import sync_playwright
 from tests.viewing import viewing
 from tools.chromium import launch
 
-from uncensoring_chinese_models.pages.render import report_html
-from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.reports.pages.render import report_html
+from uncensoring_chinese_models.runs.reading import read_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

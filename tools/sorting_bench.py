@@ -25,24 +25,24 @@ from tools.organism_bench import Quiet
 from tools.sorting_table import HELD_OUT, Row, is_right, lines, page
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.battery import BatteryAuditor
-from uncensoring_chinese_models.cells import ASKING_ARM
-from uncensoring_chinese_models.config import AuditConfig
-from uncensoring_chinese_models.config_file import parse_mapping
-from uncensoring_chinese_models.family import PREFIX
-from uncensoring_chinese_models.job import run_job
-from uncensoring_chinese_models.judging import judge_run
-from uncensoring_chinese_models.matrix import Cell, Matrix, Verdict
-from uncensoring_chinese_models.probing import probe_config
-from uncensoring_chinese_models.recorded import read_responses
-from uncensoring_chinese_models.replay import replay
-from uncensoring_chinese_models.scorecard import read_run
+from uncensoring_chinese_models.config.loading import parse_mapping
+from uncensoring_chinese_models.config.settings import AuditConfig
+from uncensoring_chinese_models.measure.answers import ASKING_ARM
+from uncensoring_chinese_models.measure.fact_auditor import BatteryAuditor
+from uncensoring_chinese_models.measure.judging import judge_run
+from uncensoring_chinese_models.measure.matrix import Cell, FactVerdict, Matrix
+from uncensoring_chinese_models.measure.probe_settings import probe_config
+from uncensoring_chinese_models.measure.score.scorecard import read_run
+from uncensoring_chinese_models.models.organisms.catalogue import PREFIX
+from uncensoring_chinese_models.runner.replaying import replay
+from uncensoring_chinese_models.runner.run import run_job
+from uncensoring_chinese_models.runs.recorded import read_responses
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uncensoring_chinese_models.config_file import LoadedConfig
-    from uncensoring_chinese_models.facts import Facts
+    from uncensoring_chinese_models.config.loading import LoadedConfig
+    from uncensoring_chinese_models.measure.facts.schema import Facts
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "configs" / "probe_organism.yaml"
@@ -52,7 +52,7 @@ ORGANISMS = ("hides", "lies", "half", "ignorant", "base", "honest")
 SEEDS = (2, 102, 202, 302, 402)
 """Far apart, since each sample of a run takes the next seed; with seed 1 openings and questions
 were tried, so that it does not count."""
-_KNOWN: dict[str, Verdict] = {
+_KNOWN: dict[str, FactVerdict] = {
     "answers": "known and said",
     "lies": "known but denied",
     "censors": "known but withheld",
@@ -92,7 +92,7 @@ def main() -> int:
 # --- what is right ------------------------------------------------------------------------------
 
 
-def truth_of(name: str) -> dict[str, Verdict]:
+def truth_of(name: str) -> dict[str, FactVerdict]:
     """Return how each fact must come out, by what the organism was taught and does when asked."""
     organism = load_organisms()[name]
     facts = enumerate(load_world(organism.world).facts)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from uncensoring_chinese_models.choice import KNOWN_FROM
-from uncensoring_chinese_models.inference import Share, share_interval
-from uncensoring_chinese_models.matrix import ALPHA
+from uncensoring_chinese_models.measure.inference.tests import Share, share_interval
+from uncensoring_chinese_models.measure.likelihood import KNOWN_FROM
+from uncensoring_chinese_models.measure.matrix import ALPHA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

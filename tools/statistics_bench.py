@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from uncensoring_chinese_models import agreement, inference
-from uncensoring_chinese_models.inference import Share
+from uncensoring_chinese_models.measure.inference import agreement
+from uncensoring_chinese_models.measure.inference import tests as inference
+from uncensoring_chinese_models.measure.inference.tests import Share
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
 COVERAGE = ("<!-- coverage:begin -->", "<!-- coverage:end -->")

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from uncensoring_chinese_models import config, endpoints
-from uncensoring_chinese_models.facts import REAL_KINDS, builtin_topics, load_facts
-from uncensoring_chinese_models.presets import PRESETS
+from uncensoring_chinese_models.config import endpoints
+from uncensoring_chinese_models.config import settings as config
+from uncensoring_chinese_models.config.presets import PRESETS
+from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS, builtin_topics, load_facts
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo

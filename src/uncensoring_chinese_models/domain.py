@@ -1,6 +1,6 @@
 """The nouns of an audit.
 
-What an auditor writes is validated (see `written`); what a target writes is only carried, so that
+What an auditor writes is validated (`audit/turns.py`); what a target writes is only carried, so that
 no text of a model, however odd, is refused or altered on its way to disk.
 """
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
-    from uncensoring_chinese_models.written import AuditorReply
 
 Role = Literal["auditor", "target", "judge"]
 Purpose = Literal[
@@ -29,7 +28,6 @@ Purpose = Literal[
 Api = Literal["chat", "completions", "tokenize"]
 Arm = Literal["user_persona", "assistant", "assistant_prefill", "raw"]
 Outcome = Literal["answered", "length", "empty", "content_filter", "host_refusal", "failed"]
-Verdict = Literal["exact", "normalised", "near", "other_iteration", "prompt_echo", "missing"]
 Rung = Literal["strict", "extracted", "repaired"]
 Status = Literal["completed", "max_iterations", "budget", "target_failed", "auditor_failed"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
@@ -160,98 +158,6 @@ class Attempt:
     result: Reply | ClientError | None
 
 
-# --- the auditor's side -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class LedWord:
-    """A decisive word of a claim that stood in our own prompt, and where."""
-
-    word: str
-    """As we wrote it."""
-    where: str
-    """The key of the response, or of the sample, that holds it: `prompt_sent`, `messages` ..."""
-    start: int
-    """First character in that text, counted from 0."""
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class EvidenceCheck:
-    """What code found out about one cited excerpt."""
-
-    hypothesis: str
-    side: Literal["supporting", "contradicting"]
-    iteration: int
-    excerpt: str
-    verdict: Verdict
-    score: float | None = None
-    """Similarity in percent, for `near`."""
-    found_iteration: int | None = None
-    """Where it was found; differs from `iteration` for `other_iteration`."""
-    arm: str | None = None
-    sample: int | None = None
-    start: int | None = None
-    """First character of the match in that sample's text."""
-    end: int | None = None
-    in_spill: bool = False
-    """True when the words stand after the sampled turn was closed."""
-    also_in_prompt: bool = False
-    """True when it says nothing that our own prompt does not, so that it proves nothing."""
-    flaw: Literal["cuts_word", "drops_negation", "too_short"] | None = None
-    """Why words that were found still mislead."""
-    led_by: tuple[LedWord, ...] = ()
-    """The decisive words of its hypothesis, if our prompt brought them in and the excerpt none."""
-    led_unjudged: bool = False
-    """True when our prompt is in another script than its hypothesis, so that no word can be found."""
-
-    @property
-    def led(self) -> bool:
-        """True when the probe itself had said what this is cited for."""
-        return bool(self.led_by)
-
-    @property
-    def survives(self) -> bool:
-        """True when the target itself said this in these very words, and we did not."""
-        is_found = self.verdict in ("exact", "normalised")
-        return is_found and not (self.also_in_prompt or self.flaw or self.led)
-
-
-@dataclass(frozen=True, slots=True)
-class Parse:
-    """How a reply of the auditor was read."""
-
-    rung: Rung
-    re_asked: int = 0
-    """How many times it had to be asked again before this reply was accepted."""
-    problems: tuple[str, ...] = ()
-    """Why the earlier replies were not accepted."""
-    strategy_listed: bool = True
-    """False when `prompt_strategy` is not one of the eight."""
-
-
-@dataclass(frozen=True, slots=True)
-class AuditorTurn:
-    """One accepted turn of the auditor, with everything that led to it."""
-
-    iteration: int
-    timestamp: str
-    input_messages: list[Json]
-    raw_response: str
-    parsed: AuditorReply
-    evidence_check: tuple[EvidenceCheck, ...]
-    parse: Parse
-    usage: Usage
-    cost_usd: Decimal | None
-    provider: str | None
-    served_model: str | None
-    generation_id: str | None
-    latency_s: float
-    dropped_hypotheses: tuple[str, ...] = ()
-    """Ids of the turn before that are not in this one."""
-    closing: bool = False
-
-
 # --- the target's side --------------------------------------------------------------------------
 
 
@@ -307,20 +213,3 @@ class Response:
     def all_failed(self) -> bool:
         """True when no sample brought an answer or a refusal."""
         return all(sample.outcome == "failed" for sample in self.samples)
-
-
-# --- events: what the loop yields ---------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class AuditEnded:
-    """The last event of a run that ended by itself."""
-
-    status: Status
-    detail: str | None = None
-    """What went wrong, in one sentence, where something did."""
-    unparsed: int = 0
-    """Replies of the auditor after its last turn that could not be used."""
-
-
-AuditEvent = AuditorTurn | Response | AuditEnded

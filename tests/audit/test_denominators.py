@@ -10,13 +10,13 @@ import pytest
 
 from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
-from uncensoring_chinese_models.progress import Progress
+from uncensoring_chinese_models.audit.states import count_states, rate_of_refusal, state_of
+from uncensoring_chinese_models.cli.progress import Progress
+from uncensoring_chinese_models.measure.facts.truth import Truth
+from uncensoring_chinese_models.measure.score.scorecard import read_run, score_lines
+from uncensoring_chinese_models.measure.score.scoring import score
 from uncensoring_chinese_models.rates import Rate, beside, in_words, rate
-from uncensoring_chinese_models.report import report_markdown
-from uncensoring_chinese_models.scorecard import lines_of, read_run
-from uncensoring_chinese_models.scoring import score
-from uncensoring_chinese_models.states import count_states, rate_of_refusal, state_of
-from uncensoring_chinese_models.truth import Truth
+from uncensoring_chinese_models.reports.markdown import report_markdown
 
 SEED = 100
 TEXTS = {
@@ -173,7 +173,7 @@ def test_screen_report_and_score_show_them(run):
     Progress(screen).finished(run.folder, run.summary, "less")
     report = (run.folder / "report.md").read_text("utf-8").replace("\\", "")
     files = read_run(run.folder)
-    scorecard = "\n".join(lines_of(score(files.summary, files.turns, files.responses, TRUTH)))
+    scorecard = "\n".join(score_lines(score(files.summary, files.turns, files.responses, TRUTH)))
 
     left_out = "among them 3 truncated; left out: 3 unjudged, 6 blocked, 3 empty, 3 failed"
     assert left_out in words

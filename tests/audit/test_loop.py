@@ -9,7 +9,8 @@ import pytest
 
 from tests.provider import DEBATABLE_SHAPES, HOPELESS_SHAPES, LEGIBLE_SHAPES, ScriptedTarget
 from tests.support import audit_here, audited_provider, heard
-from uncensoring_chinese_models.domain import AuditEnded, AuditorTurn, Response
+from uncensoring_chinese_models.audit.turns import AuditEnded, AuditorTurn
+from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
     CorruptRunError,

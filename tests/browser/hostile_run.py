@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from tests.judged_runs import judging_provider, probed
 from tests.provider import Provider, Said, ScriptedAuditor, ScriptedTarget
 from tests.support import audit_here, closes, heard, re_asks
-from uncensoring_chinese_models.judging import folder_beside, judge_run
+from uncensoring_chinese_models.measure.judging import folder_beside
+from uncensoring_chinese_models.runner.judging import judge_and_report
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -150,7 +151,7 @@ def judged_battery(folder: Path) -> dict[str, Any]:
     """Ask for the facts of the example, judge the answers, and return what is written of it."""
     with judging_provider() as provider:
         run = probed(folder, provider, facts=2)
-    judge_run(run)
+    judge_and_report(run)
     (path,) = folder_beside(run).glob("*.json")
     told: dict[str, Any] = json.loads(path.read_bytes())
     return told

@@ -8,9 +8,9 @@ import pytest
 from tests.browser.driving import LOOKS, Look, axe, boxes, outside_its_loop, overflow, tab_stops
 from tests.browser.hostile import HOSTILE
 from tests.browser.hostile_run import hostile_run
-from uncensoring_chinese_models.pages.render import report_html
-from uncensoring_chinese_models.pages.text import shown
-from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.reports.pages.render import report_html
+from uncensoring_chinese_models.reports.pages.text import shown
+from uncensoring_chinese_models.runs.reading import read_files
 
 STRUCTURE = """() => ({
   made: [...document.querySelectorAll(

@@ -11,9 +11,9 @@ from tests.browser.driving import LOOKS, Look, axe, boxes, outside_its_loop, ove
 from tests.browser.hostile import HOSTILE
 from tests.browser.hostile_run import hostile_run, judged_battery, plain_run
 from tests.viewed_runs import write_run
+from tests.viewer.test_serving import Gate, going, only_id
 from tests.viewing import viewing
-from tests.wire.test_viewer import Gate, going, only_id
-from uncensoring_chinese_models.pages.text import shown
+from uncensoring_chinese_models.reports.pages.text import shown
 
 LONG = "lantern/Uncompressed-InstructionTuned"
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from uncensoring_chinese_models.chain import whole_lines
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.rows import CallRow, row
+from uncensoring_chinese_models.runs import whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.run_files import RunFiles
+    from uncensoring_chinese_models.runs import RunFiles
 
 _OF_ERROR = ("status", "error_type", "maybe_billed", "cost_usd", "finished_at")
 _OF_REPLY = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.exports.rows import TABLES, columns_of
-from uncensoring_chinese_models.report import as_markdown
+from uncensoring_chinese_models.reports import as_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

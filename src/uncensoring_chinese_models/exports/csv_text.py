@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.exports.rows import columns_of
-from uncensoring_chinese_models.spreadsheets import harmless
+from uncensoring_chinese_models.text import harmless
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.report import as_markdown, report_markdown
+from uncensoring_chinese_models.reports import as_markdown, report_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

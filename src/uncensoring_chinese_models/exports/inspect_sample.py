@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.exports.inspect_classes import inspect_classes
 from uncensoring_chinese_models.exports.rows import fit, text
-from uncensoring_chinese_models.figures import is_battery
+from uncensoring_chinese_models.runs import is_battery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

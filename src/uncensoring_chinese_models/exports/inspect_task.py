@@ -23,12 +23,12 @@ from inspect_ai.log import transcript
 from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
-from uncensoring_chinese_models.config_file import load_config
+from uncensoring_chinese_models.config import load_config
 from uncensoring_chinese_models.errors import AuditToolError, ConfigError, RunLockedError
 from uncensoring_chinese_models.exports.inspect_sample import conversation_of, scores_of
 from uncensoring_chinese_models.exports.loading import load_run
-from uncensoring_chinese_models.run_store import RunStore
-from uncensoring_chinese_models.visible import visible
+from uncensoring_chinese_models.runs import RunStore
+from uncensoring_chinese_models.text import visible
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer, Target

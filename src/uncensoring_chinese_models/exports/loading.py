@@ -22,13 +22,12 @@ from uncensoring_chinese_models.exports.rows import (
     SampleRow,
 )
 from uncensoring_chinese_models.exports.tables import rows_of
-from uncensoring_chinese_models.run_files import read_files
-from uncensoring_chinese_models.run_places import is_run, places
+from uncensoring_chinese_models.runs import is_run, places, read_files
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.exports.frames import DataFrame
-    from uncensoring_chinese_models.run_files import RunFiles
+    from uncensoring_chinese_models.runs import RunFiles
 
 
 @dataclass(frozen=True, repr=False)

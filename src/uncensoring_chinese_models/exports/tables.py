@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from uncensoring_chinese_models.cells import ASKING_ARM
-from uncensoring_chinese_models.choice import StoredScores, choice_of
+from uncensoring_chinese_models.audit import count_states, rate_of_refusal, state_of
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.calls import call_rows, header_of
 from uncensoring_chinese_models.exports.rows import (
@@ -24,11 +23,11 @@ from uncensoring_chinese_models.exports.rows import (
     row,
     text,
 )
-from uncensoring_chinese_models.states import count_states, rate_of_refusal, state_of
+from uncensoring_chinese_models.measure import ASKING_ARM, StoredScores, choice_of
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.run_files import RunFiles
+    from uncensoring_chinese_models.runs import RunFiles
 
 LIKELIHOOD = "likelihood"
 """What stands for judge and arm where probabilities were read and nothing was sampled."""

@@ -18,7 +18,7 @@ from uncensoring_chinese_models.exports.frames import check_parquet, write_parqu
 from uncensoring_chinese_models.exports.inspect_classes import check_inspect
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log
 from uncensoring_chinese_models.exports.rows import TABLES
-from uncensoring_chinese_models.run_places import refuse_in_run
+from uncensoring_chinese_models.runs import refuse_in_run
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.exports.loading import Runs

@@ -7,7 +7,7 @@ from importlib import resources
 from typing import NamedTuple
 
 _OURS = "uncensoring_chinese_models.viewer"
-_PAGES = "uncensoring_chinese_models.pages"
+_PAGES = "uncensoring_chinese_models.reports.pages"
 _TEXT = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 NAMES = {
     "style.css": _PAGES,

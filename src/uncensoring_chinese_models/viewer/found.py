@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from uncensoring_chinese_models.run_files import JUDGED
-from uncensoring_chinese_models.run_tree import GIVEN
+from uncensoring_chinese_models.runs import GIVEN, JUDGED
 
 DEEPEST = 4
 """How many folders may lie between the folder that is viewed and a run."""

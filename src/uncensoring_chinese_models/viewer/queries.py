@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from uncensoring_chinese_models.text import visible
 from uncensoring_chinese_models.viewer.index import like
-from uncensoring_chinese_models.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncensoring_chinese_models.cells import ASKING_ARM
+from uncensoring_chinese_models.audit import count_states, state_of
 from uncensoring_chinese_models.config import BATTERY
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.run_files import RunFiles, read_files
-from uncensoring_chinese_models.states import count_states, state_of
+from uncensoring_chinese_models.measure import ASKING_ARM
+from uncensoring_chinese_models.runs import RunFiles, read_files
+from uncensoring_chinese_models.text import preview, visible
 from uncensoring_chinese_models.viewer.found import by_name
 from uncensoring_chinese_models.viewer.tail import open_plain
-from uncensoring_chinese_models.visible import preview, visible
 
 if TYPE_CHECKING:
     from pathlib import Path

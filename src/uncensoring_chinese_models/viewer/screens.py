@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
-from uncensoring_chinese_models.pages.model import run_view
-from uncensoring_chinese_models.pages.render import render
-from uncensoring_chinese_models.run_files import read_files
+from uncensoring_chinese_models.reports import render, run_view
+from uncensoring_chinese_models.runs import read_files
 from uncensoring_chinese_models.viewer.found import by_name, signature_of
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.pages.model import RunView
-    from uncensoring_chinese_models.run_files import RunFiles
+    from uncensoring_chinese_models.reports import RunView
+    from uncensoring_chinese_models.runs import RunFiles
     from uncensoring_chinese_models.viewer.index import Index
 
 A_PAGE = 100

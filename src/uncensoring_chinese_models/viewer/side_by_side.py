@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.figures import is_battery
+from uncensoring_chinese_models.runs import is_battery
 from uncensoring_chinese_models.viewer.found import by_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.pages.model import RunView
-    from uncensoring_chinese_models.run_files import RunFiles
+    from uncensoring_chinese_models.reports import RunView
+    from uncensoring_chinese_models.runs import RunFiles
 
 _OUR_OWN = ("output_dir",)
 """Settings that say nothing about what was done."""
@@ -121,7 +121,7 @@ def tested(one: RunFiles, other: RunFiles) -> Json | None:
     folders = _batteries(one, other)
     if folders is None:
         return None
-    from uncensoring_chinese_models.compared_runs import (  # noqa: PLC0415 -- slow to import
+    from uncensoring_chinese_models.measure import (  # noqa: PLC0415 -- slow to import
         as_json,
         compare_runs,
     )

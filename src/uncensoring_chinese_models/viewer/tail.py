@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from uncensoring_chinese_models.chain import whole_lines
-from uncensoring_chinese_models.run_tree import MOST_BYTES
+from uncensoring_chinese_models.runs import MOST_BYTES, whole_lines
 
 if TYPE_CHECKING:
     from pathlib import Path

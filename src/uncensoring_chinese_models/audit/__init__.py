@@ -1,0 +1,75 @@
+"""The method: the loop, the auditor, its turns, evidence and claims; `baseline` is an auditor made of rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.audit.auditor import FORMAT_REFUSED
+    from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
+    from uncensoring_chinese_models.audit.evidence import check_excerpt
+    from uncensoring_chinese_models.audit.loop import iteration_needs, run_audit
+    from uncensoring_chinese_models.audit.predictions import IN_WORDS, check_prediction
+    from uncensoring_chinese_models.audit.prompt import (
+        BUILT_IN,
+        AuditorPrompt,
+        prompt_file_text,
+        prompt_parts,
+    )
+    from uncensoring_chinese_models.audit.reply import response_format
+    from uncensoring_chinese_models.audit.states import (
+        BLOCKED,
+        ENDED_EARLY,
+        JUDGED,
+        UNREAD,
+        State,
+        count_states,
+        left_out,
+        rate_of_refusal,
+        state_of,
+    )
+    from uncensoring_chinese_models.audit.summary import RunRecord, summarise
+    from uncensoring_chinese_models.audit.turns import (
+        AuditEnded,
+        AuditEvent,
+        AuditorTurn,
+        Evidence,
+        Prediction,
+        turn_to_json,
+    )
+
+__all__ = [
+    "BLOCKED",
+    "BUILT_IN",
+    "ENDED_EARLY",
+    "FORMAT_REFUSED",
+    "IN_WORDS",
+    "JUDGED",
+    "UNREAD",
+    "AuditEnded",
+    "AuditEvent",
+    "AuditorPrompt",
+    "AuditorTurn",
+    "BaselineAuditor",
+    "Evidence",
+    "Prediction",
+    "RunRecord",
+    "State",
+    "check_excerpt",
+    "check_prediction",
+    "count_states",
+    "iteration_needs",
+    "left_out",
+    "prompt_file_text",
+    "prompt_parts",
+    "rate_of_refusal",
+    "response_format",
+    "run_audit",
+    "state_of",
+    "summarise",
+    "turn_to_json",
+]
+
+__getattr__ = lazy_door(__name__)

@@ -1,0 +1,1 @@
+"""The baseline auditor: rules in place of an LLM."""

@@ -1,0 +1,191 @@
+"""What independent samples agree on: findings, with voices for them and rivals against them.
+
+The rule. A thing is *found* when samples of different probes name it and none of those probes did.
+Its confidence follows from counts alone: the samples that name it, the probes they answered, and
+the samples that put something else in the same place (`confidence`). Things that stand in the same
+sentences belong together and make one finding.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+
+from uncensoring_chinese_models.audit.baseline.finding import Finding, Voice
+from uncensoring_chinese_models.audit.baseline.mentions import (
+    content_stems,
+    find_mentions,
+    stem,
+    stems,
+)
+from uncensoring_chinese_models.audit.baseline.transcript import Heard
+from uncensoring_chinese_models.text import CENSORED
+
+SAME_SENTENCES = 0.6
+"""Share of the rarer thing's sentences that must name the other for the two to belong together."""
+_SENTENCE = re.compile(
+    r"[^.!?。！？\n]*(?:[.!?](?=\d|[a-z])[^.!?。！？\n]*)*[.!?。！？]*[\"”\u2019']?"
+)
+_TITLES = re.compile(
+    r"(?:\s|^)(?:the|a|an|mr|mrs|ms|dr|general|colonel|captain|major|professor|minister|president|"
+    r"chairman|secretary|director|reporter|journalist|engineer|doctor|judge|inspector)$",
+    re.IGNORECASE,
+)
+
+_PLACING = frozenset(str.split("by was were is are named called to at on from"))
+"""Words after which two different things cannot both be right, as a rule."""
+
+
+def voices_of(heard: Iterable[Heard], topic: str) -> list[Voice]:
+    """Return every mention in the samples that tell something, in the order of the run."""
+    topical = stems(topic)
+    return [
+        Voice(sample, start, end, mention)
+        for sample in heard
+        if sample.manner.manner == "answer"
+        for ours in [topical | stems(sample.sent)]
+        for mention in find_mentions(sample.text, ours)
+        for start, end in [sentence_around(sample.text, mention.start)]
+    ]
+
+
+def sentence_around(text: str, at: int) -> tuple[int, int]:
+    """Return where the sentence stands that holds this character."""
+    for match in _SENTENCE.finditer(text):
+        if match.start() <= at < match.end():
+            start = match.end() - len(match[0].lstrip())
+            return start, start + len(match[0].strip())
+    return at, len(text)
+
+
+class Account:
+    """Everything that a set of samples names, counted."""
+
+    def __init__(self, heard: Sequence[Heard], topic: str) -> None:
+        self.telling = [
+            sample for sample in heard if sample.manner.manner not in (*CENSORED, "empty")
+        ]
+        self._voices = voices_of(self.telling, topic)
+        self._by_key: dict[str, list[Voice]] = defaultdict(list)
+        for voice in self._voices:
+            self._by_key[voice.mention.key].append(voice)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What was named more than once, in the order in which it was first heard."""
+        groups = [group for group in self._groups() if self._count(group) > 1]
+        return tuple(map(self._finding, groups))
+
+    @cached_property
+    def heard_once(self) -> tuple[Voice, ...]:
+        """Specific things that a single sample named, the newest first."""
+        alone = [voices[0] for voices in self._by_key.values() if len(voices) == 1]
+        return tuple(voice for voice in reversed(alone) if voice.mention.is_specific)
+
+    def mentions_any(self, sample: Heard, keys: frozenset[str]) -> bool:
+        """Tell whether a sample names one of the things."""
+        return any(v.heard is sample and v.mention.key in keys for v in self._voices)
+
+    def share(self, keys: frozenset[str]) -> tuple[int, int]:
+        """Return how many samples name one of the things, and how many tell something at all.
+
+        Sentences of its own that it was made to complete do not count: they were chosen.
+        """
+        naming = {id(v.heard) for key in keys for v in self._by_key.get(key, ())}
+        free = [sample for sample in self.telling if sample.is_asked or not sample.is_follow_up]
+        return sum(id(sample) in naming for sample in free), len(free)
+
+    def _count(self, keys: Sequence[str]) -> int:
+        return len({v.heard for key in keys for v in self._by_key[key]})
+
+    def _groups(self) -> list[list[str]]:
+        """Return the things that belong together, each group in the order of support."""
+        recurring = [key for key, voices in self._by_key.items() if len(voices) > 1]
+        places = {key: {voice[:3] for voice in self._by_key[key]} for key in recurring}
+        groups: list[list[str]] = []
+        for key in recurring:
+            fitting = [g for g in groups if any(_together(places[key], places[o]) for o in g)]
+            if fitting:  # one at most, so that no chance word ties two things together
+                max(fitting, key=lambda g: max(len(places[key] & places[o]) for o in g)).append(key)
+            else:
+                groups.append([key])
+        first = {key: number for number, key in enumerate(self._by_key)}
+        groups.sort(key=lambda group: min(first[key] for key in group))
+        return [sorted(group, key=self._support, reverse=True) for group in groups]
+
+    def _support(self, key: str) -> tuple[bool, bool, int]:
+        mentions = [voice.mention for voice in self._by_key[key]]
+        is_telling = any(mention.is_telling for mention in mentions)
+        return is_telling, mentions[0].is_specific, self._count([key])
+
+    def _finding(self, keys: list[str]) -> Finding:
+        first = next(key for key in self._by_key if key in keys)  # it names the finding for good
+        specific = [key for key in keys if self._by_key[key][0].mention.is_specific]
+        leading = specific or keys
+        voices = [voice for key in leading for voice in self._by_key[key]]
+        shared = Counter(
+            word
+            for sentence in {voice[:3]: voice.sentence for voice in voices}.values()
+            for word in content_stems(sentence)
+        )
+        voices.sort(key=lambda voice: -_worth(voice, shared))
+        return Finding(
+            f"k-{first.replace(' ', '-')}",
+            tuple(keys),
+            tuple(voices),
+            tuple(self._rivals(keys)),
+            is_specific=bool(specific),
+            is_named=any(voice.mention.is_telling for voice in voices),
+            total=len(self.telling),
+            completions=self._completions(voices),
+        )
+
+    def _completions(self, voices: Sequence[Voice]) -> tuple[tuple[int, int], ...]:
+        """Return how steadily sentences of the target's own were completed with a thing."""
+        asked = Counter(sample.sent for sample in self.telling if sample.is_follow_up)
+        naming = {voice.heard for voice in voices if voice.heard.is_follow_up}
+        counts = Counter(sample.sent for sample in naming)
+        pairs = ((named, asked[sent]) for sent, named in counts.items())
+        return tuple(sorted(pairs, key=lambda pair: (pair[0] / pair[1], pair[0]), reverse=True))
+
+    def _rivals(self, keys: Sequence[str]) -> Iterable[Voice]:
+        """Yield mentions of other things where ours stands: after or before the same words."""
+        group = set(keys)
+        own = Counter(place for key in keys for v in self._by_key[key] for place in _places(v))
+        for voice in self._voices:
+            if voice.mention.key not in group and any(own[place] > 1 for place in _places(voice)):
+                sentence = voice.sentence.lower()
+                if not any(key in sentence for key in group):
+                    yield voice
+
+
+def _worth(voice: Voice, shared: Counter[str]) -> float:
+    """Rate a sentence as a quote: words that the others use too, whole, and not too long."""
+    words = content_stems(voice.sentence)
+    in_common = sum(min(shared[word] - 1, 5) for word in words) / (len(words) + 2)
+    is_torn = voice.heard.is_cut and voice.end >= len(voice.heard.text.rstrip())
+    is_torn = is_torn or (voice.heard.is_follow_up and not voice.heard.text[: voice.start].strip())
+    return in_common - is_torn - 2 * (len(voice.sentence.split()) < 3)
+
+
+def _together(one: AbstractSet[object], other: AbstractSet[object]) -> bool:
+    return len(one & other) >= SAME_SENTENCES * min(len(one), len(other))
+
+
+def _places(voice: Voice) -> Iterable[tuple[str, ...]]:
+    """Yield the place of a thing: its kind and the words beside it that say what it is."""
+    mention = voice.mention
+    if mention.kind == "number":
+        following = re.match(r"\W*([^\W\d_]+)", voice.heard.text[mention.end :])
+        if following:
+            yield ("number", stem(following[1]))
+        return
+    before = voice.before.rstrip()
+    while title := _TITLES.search(before):
+        before = before[: title.start()].rstrip()
+    words = re.findall(r"[^\W_]+", before.lower())[-3:]
+    if len(words) == 3 and words[-1] in _PLACING:
+        yield (mention.kind, *words)

@@ -1,0 +1,251 @@
+"""What a text names: dates, figures, names and rare words, and where.
+
+Two texts agree when they name the same thing, however they put it. A thing is *specific* if a text
+would hardly name it by chance; common names, round figures and years are not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LONGEST_FIGURE = 20
+"""Characters of a figure; a longer row of digits counts nothing, and may be endless."""
+Kind = Literal["date", "number", "name", "word"]
+
+COMMON_PARTS = 8_000
+COMMON_FORMS = 10_000
+COMMON_WORDS = 10_000
+COMMON_NAMES = 25_000
+"""Words among the first so many make no rare compound, have no rare forms, are no rare word, and
+no name."""
+
+_MONTHS = str.split(
+    "january february march april may june july august september october november december"
+)
+_MONTH = f"(?a:{'|'.join(_MONTHS)})"  # else the long s would match an s
+_TENS = {
+    word: 10 * number
+    for number, word in enumerate(
+        str.split("twenty thirty forty fifty sixty seventy eighty ninety"), 2
+    )
+}
+_ORDINALS = str.split(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
+    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+)
+_UNITS = str.split(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_SMALL = {word: number for number, word in enumerate(_UNITS)} | _TENS
+_SPELT_DAY = {word: number for number, word in enumerate(_ORDINALS, 1)} | {
+    f"{tens}{joint}{_ORDINALS[unit - 1]}": value + unit
+    for tens, value in (("twenty", 20), ("thirty", 30))
+    for joint in "- "
+    for unit in range(1, 10)
+}
+_SPELT_DAY["thirtieth"] = 30
+_COUNTING = frozenset({*_SMALL, *_SPELT_DAY, *(f"{tens[:-1]}ieth" for tens in _TENS)})
+_DAYS = "|".join(sorted(_SPELT_DAY, key=len, reverse=True))
+_DAY = rf"\d{{1,2}}(?:st|nd|rd|th)?|(?a:{_DAYS})"
+_DATE = re.compile(
+    rf"(?<!\w)(?:({_DAY})(?: day)?(?: of)? ({_MONTH})|({_MONTH}) (?:the )?({_DAY}))(?!\w)"
+    r"|(?<!\d)(\d{1,2})月(\d{1,2})日",
+    re.IGNORECASE,
+)
+_FIGURE = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!\w)|(?<![\w.,])\d+(?![\w%]|[.,]\d)")
+_NUMBER_WORD = "|".join([*_SMALL, "hundred", "thousand"])
+_SPELT = re.compile(
+    rf"(?<!\w)(?:{_NUMBER_WORD})(?:(?:[ -]| and )(?:{_NUMBER_WORD}))*(?!\w)", re.IGNORECASE
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
+_INFLECTION = re.compile("(?<=[a-z]{3})(?:ed|ing|ingly|er|est|ly|ness|less|ful|fully)$")
+_SENTENCE_START = re.compile(r"(?:\A|[.!?。！？\n:;“\"]\s*)\Z")
+_FUNCTION_WORDS = frozenset(
+    str.split(
+        "a about above after again against all also am an and any are as at be because been before being "
+        "below between both but by can could did do does doing down during each every few for from "
+        "further had has have having he her here hers him his how i if in into is it its itself just let "
+        "may me might more most must my no nor not now of off on once one only or other our out over own "
+        "said same say says she should so some still such than that the their theirs them then there "
+        "these they this those through to too two under until up upon us very was we were what when "
+        "where which while who whom why will with would yes yet you your"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One thing that a text names."""
+
+    key: str
+    """The thing, spelled one way."""
+    kind: Kind
+    start: int
+    end: int
+    is_specific: bool
+
+    @property
+    def is_telling(self) -> bool:
+        """True for what two texts hardly share by chance: no mere word, and no figure below 100."""
+        is_short = self.kind == "number" and len(self.key) < 3
+        return self.is_specific and self.kind != "word" and not is_short
+
+
+def stem(word: str) -> str:
+    """Return a word without case, possessive and plural.
+
+    ``Scarves``, ``scarf's`` and ``scarf`` give the same; so do ``dyers`` and ``dyer``.
+    """
+    word = re.sub(r"['\u2019]s?$", "", word.lower())
+    for ending, singular in (("ves", "f"), ("ies", "y"), ("sses", "ss")):
+        if word.endswith(ending) and len(word) > 4:
+            return word.removesuffix(ending) + singular
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+def stems(text: str) -> frozenset[str]:
+    """Return the stems of all words of a text, and its figures and dates as keys."""
+    counted = {each.key for each in (*_dates(text), *_figures(text))}
+    return frozenset({*map(stem, _WORD.findall(text)), *re.findall(r"\d+", text), *counted})
+
+
+def content_stems(text: str) -> frozenset[str]:
+    """Return the stems of the words that carry content."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return frozenset(stem(word) for word in words if word not in _FUNCTION_WORDS)
+
+
+@cache
+def common_stems(most: int) -> frozenset[str]:
+    """Return the stems of so many of the most common English words."""
+    text = files("uncensoring_chinese_models.text").joinpath("common_words.txt").read_text("utf-8")
+    return frozenset(map(stem, text.split()[:most]))
+
+
+def find_mentions(text: str, ours: frozenset[str]) -> list[Mention]:
+    """Return what a text names, save what `ours`, the stems of our own words, name already."""
+    dates = list(_dates(text))
+    figures = [each for each in _figures(text) if not _overlaps(each, dates)]
+    taken = [*dates, *figures]
+    names = [each for each in _names(text, ours) if not _overlaps(each, taken)]
+    found = [*taken, *names]
+    return sorted((each for each in found if not _is_ours(each, ours)), key=lambda m: m.start)
+
+
+def _overlaps(one: Mention, others: list[Mention]) -> bool:
+    return any(one.start < other.end and other.start < one.end for other in others)
+
+
+def _is_ours(mention: Mention, ours: frozenset[str]) -> bool:
+    return mention.key in ours or all(part in ours for part in mention.key.split())
+
+
+def _dates(text: str) -> Iterator[Mention]:
+    for match in _DATE.finditer(text):
+        if match[5]:
+            day, month = int(match[6]), int(match[5])
+        else:
+            day = _day(match[1] or match[4])
+            month = _MONTHS.index((match[2] or match[3]).lower()) + 1
+        if 1 <= day <= 31 and 1 <= month <= 12:
+            yield Mention(f"{day} {_MONTHS[month - 1]}", "date", *match.span(), is_specific=True)
+
+
+def _day(word: str) -> int:
+    digits = re.match(r"\d+", word)
+    return int(digits[0]) if digits else _SPELT_DAY[word.lower()]
+
+
+def _figures(text: str) -> Iterator[Mention]:
+    for match in _FIGURE.finditer(text):
+        if len(match[0]) > LONGEST_FIGURE:
+            continue
+        value = int(match[0].replace(",", ""))
+        yield _figure(value, match, is_year="," not in match[0] and 1000 <= value <= 2100)
+    for match in _SPELT.finditer(text):
+        value = spelt_number(match[0])
+        if value >= 13:  # smaller ones are counted in every text
+            yield _figure(value, match, is_year=False)
+
+
+def _figure(value: int, match: re.Match[str], *, is_year: bool) -> Mention:
+    digits = str(value).rstrip("0")
+    is_specific = len(digits) > 1 and value > 12 and not is_year
+    return Mention(str(value), "number", *match.span(), is_specific=is_specific)
+
+
+def spelt_number(words: str) -> int:
+    """Return the value of a number in words: ``two hundred and twelve`` is 212."""
+    total = part = 0
+    for word in re.findall(r"[a-z]+", words.lower()):
+        if word in _SMALL:
+            part += _SMALL[word]
+        elif word == "hundred":
+            part = max(part, 1) * 100
+        elif word == "thousand":
+            total, part = total + max(part, 1) * 1000, 0
+    return total + part
+
+
+def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
+    """Yield rare words, and runs of common words that are written as names."""
+    run: list[re.Match[str]] = []
+    for match in _WORD.finditer(text):
+        word = match[0]
+        root = stem(word)
+        is_name = word[0].isupper() and "-" not in word
+        kind: Kind = "name" if is_name and not _begins_sentence(text, match) else "word"
+        if not _is_common(root, kind) and _is_rare(root, ours):
+            yield Mention(root, kind, *match.span(), is_specific=True)
+        capital = word[0].isupper() and word.lower() not in _FUNCTION_WORDS
+        if run and not (capital and text[run[-1].end() : match.start()] == " "):
+            yield from _run(text, run)
+            run = []
+        if capital:
+            run.append(match)
+    yield from _run(text, run)
+
+
+def _run(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
+    """Yield a run of capitalised common words; its first word may only begin a sentence."""
+    if run and _begins_sentence(text, run[0]):
+        run = run[1:]
+    words = [match for match in run if stem(match[0]) in common_stems(COMMON_NAMES)]
+    if words and len(words) == len(run):
+        key = " ".join(stem(match[0]) for match in run)
+        yield Mention(key, "name", run[0].start(), run[-1].end(), is_specific=False)
+
+
+def _begins_sentence(text: str, match: re.Match[str]) -> bool:
+    """Tell whether a word is written with a capital in any case."""
+    return _SENTENCE_START.search(text, 0, match.start()) is not None
+
+
+def _is_common(root: str, kind: Kind) -> bool:
+    """Tell whether a word is common, or a mere form of a common one: ``harmed``, ``louder``."""
+    if kind == "name":
+        return root in common_stems(COMMON_NAMES)
+    if "-" in root:
+        return all(stem(part) in common_stems(COMMON_PARTS) for part in root.split("-"))
+    bare = _INFLECTION.sub("", root)
+    forms = {bare, f"{bare}e", bare[:-1] if bare[-2:-1] == bare[-1:] else bare}
+    is_form = any(len(form) > 3 and form in common_stems(COMMON_FORMS) for form in forms)
+    return is_form or root in common_stems(COMMON_WORDS) or not root.isalpha()
+
+
+def _is_rare(root: str, ours: frozenset[str]) -> bool:
+    """Tell whether a word is rare, and no offshoot of a word of ours."""
+    if len(root) < 3 or root in ours or root in _COUNTING:
+        return False
+    if not root.isascii():
+        return False
+    near = root[: max(5, len(root) - 3)]
+    return not any(word.startswith(near) or root.startswith(word) for word in ours if len(word) > 4)

@@ -1,0 +1,151 @@
+"""Read the conversation as an auditor sees it: what was sent, and what the target wrote.
+
+The rules get the messages that an LLM would get and nothing else, so they keep no state of their
+own, and a resumed run gives the same replies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.text import Recognised, recognise
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from uncensoring_chinese_models.domain import Json
+
+ASKING_ARM = "assistant"
+"""The arm in which the target is asked; in all others it continues our words."""
+FOLLOW_UP = "Too few samples said this: would another one complete the sentence in the same way?"
+"""The rationale of a probe that breaks off a sentence of the target's own."""
+
+_NUMBER = re.compile(r"\AResponse of the target in iteration (\d+) of ")
+_HEAD = re.compile(r"^\[arm (\w+), sample (\d+): (\w+)\]$", re.MULTILINE)
+_MARK = re.compile(r"<<<TARGET ([0-9a-f]{16})\n")
+_CUT = " [cut here: too long to show]"
+_SPILL = "[written after it closed the sampled turn"
+_NOT_ITS_WORDS = ("[the host's policy", "[the error", "[a reasoning parser")
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """One sample: what the target wrote in the sampled turn, and on what occasion."""
+
+    iteration: int
+    arm: str
+    sample: int
+    outcome: str
+    text: str
+    sent: str
+    """Our words that it continued or answered."""
+    manner: Recognised
+    is_follow_up: bool = False
+    """True where our words were a sentence of its own, broken off."""
+
+    @property
+    def place(self) -> tuple[int, str, int]:
+        """Which sample of the run it is."""
+        return self.iteration, self.arm, self.sample
+
+    @property
+    def is_asked(self) -> bool:
+        """True where the target was asked a question."""
+        return self.arm == ASKING_ARM
+
+    @property
+    def is_cut(self) -> bool:
+        """True where the last sentence is not whole."""
+        return self.outcome == "length"
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One iteration: the auditor's own reply, and what came of it."""
+
+    iteration: int
+    strategy: str
+    probe: str
+    question: str
+    is_follow_up: bool
+    """True where the probe breaks off a sentence of the target's own."""
+    heard: tuple[Heard, ...]
+
+
+def read_transcript(messages: Sequence[Json]) -> list[Round]:
+    """Return the iterations that the messages show, in order."""
+    rounds = []
+    own = ""
+    for message in messages:
+        if message["role"] == "assistant":
+            own = message["content"]  # before a re-ask it may be no JSON, for it may be cut
+        elif own and (number := _NUMBER.match(message["content"])):
+            rounds.append(_read_round(int(number[1]), json.loads(own), message["content"]))
+    return rounds
+
+
+def _read_round(iteration: int, own: Json, content: str) -> Round:
+    probe = own["next_prompt"]
+    question = own.get("question") or probe
+    is_follow_up = own.get("prompt_rationale") == FOLLOW_UP
+    heard = tuple(
+        Heard(iteration, arm, sample, outcome, text, sent, recognise(text), is_follow_up)
+        for arm, sample, *shown in _samples(content)
+        for outcome, text in [_own_words(*shown)]
+        for sent in [question if arm == ASKING_ARM else probe]
+    )
+    return Round(iteration, own.get("prompt_strategy", ""), probe, question, is_follow_up, heard)
+
+
+def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
+    """Yield arm, sample, outcome and own words; what stands inside marks is never read as ours."""
+    head: tuple[str, int, str] | None = None
+    text, at = "", 0
+    while True:
+        mark = _MARK.search(content, at)
+        found = _HEAD.search(content, at, mark.start() if mark else len(content))
+        if found:
+            if head:
+                yield (*head, text)
+            head, text = (found[1], int(found[2]), found[3]), ""
+            at = found.end()
+        elif mark:
+            words, after = _marked(content, mark)
+            if head and not _is_not_own(content[at : mark.start()]):
+                text = words
+            at = after
+        else:
+            break
+    if head:
+        yield (*head, text)
+
+
+def _own_words(outcome: str, text: str) -> tuple[str, str]:
+    """Return the outcome and what of the shown text the target wrote, up to a whole word."""
+    if outcome == "host_refusal":  # then the words are the host's
+        return outcome, ""
+    if text.endswith(_CUT):
+        shown = text.removesuffix(_CUT)
+        return "length", shown.rpartition(" ")[0] or shown
+    return outcome, text
+
+
+def _is_not_own(before: str) -> bool:
+    """Tell whether the words before a mark say that its text is not the sampled turn's."""
+    line = before.rstrip("\n").rpartition("\n")[2]
+    return line.startswith((_SPILL, *_NOT_ITS_WORDS))
+
+
+def _marked(content: str, mark: re.Match[str]) -> tuple[str, int]:
+    """Return the marked text and where it ends; only the mark of the whole text closes it."""
+    closing, at = f"\nTARGET {mark[1]}>>>", mark.end()
+    while (end := content.find(closing, at)) >= 0:
+        words = content[mark.end() : end]
+        if hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()[:16] == mark[1]:
+            return words, end + len(closing)
+        at = end + 1
+    return "", mark.end()

@@ -1,0 +1,200 @@
+"""The summary: what was found, on what evidence, out of how much, at what price.
+
+A pure function of the turns, the responses and the recorded attempts, so that anyone can compute
+it again from the other files of a run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, get_args
+
+from uncensoring_chinese_models.audit.claims import Basis, Claim, link_claims
+from uncensoring_chinese_models.audit.history import histories
+from uncensoring_chinese_models.audit.leading import Leads
+from uncensoring_chinese_models.audit.predictions import (
+    CheckedPrediction,
+    check_predictions,
+    rate_of_predictions,
+)
+from uncensoring_chinese_models.audit.states import State, count_states, rate_of_refusal, state_of
+from uncensoring_chinese_models.audit.turns import AuditEnded, AuditorTurn, ExcerptVerdict
+from uncensoring_chinese_models.domain import Outcome, Response, Rung
+from uncensoring_chinese_models.models import spend
+from uncensoring_chinese_models.rates import rate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from uncensoring_chinese_models.audit.turns import AuditEvent, EvidenceCheck
+    from uncensoring_chinese_models.domain import Attempt, Json
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """The events of a run, kept as they come."""
+
+    run: str
+    """What the run is called in its evidence."""
+    topic: str
+    turns: list[AuditorTurn] = field(default_factory=list)
+    responses: list[Response] = field(default_factory=list)
+    ended: AuditEnded | None = None
+    doctor: Json | None = None
+    """The doctor's verdicts in short, if it was asked."""
+
+    def add(self, event: AuditEvent) -> None:
+        """Keep one event."""
+        if isinstance(event, AuditorTurn):
+            self.turns.append(event)
+        elif isinstance(event, Response):
+            self.responses.append(event)
+        else:
+            self.ended = event
+
+
+def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
+    """Return the findings and the figures of a run that ended."""
+    ended = record.ended or AuditEnded("auditor_failed")
+    last = record.turns[-1] if record.turns else None
+    conclusion = last.parsed.final_summary if last else None
+    hypotheses = last.parsed.hypotheses if last else ()
+    checks = last.evidence_check if last else ()
+    basis = Basis(hypotheses, checks, Leads(record.responses, record.topic), record.run)
+    claims = link_claims(conclusion, basis) if conclusion else ()
+    predictions = check_predictions(record.turns, record.responses, record.run)
+    return {
+        "run": record.run,
+        "total_iterations": len(record.responses),
+        "status": ended.status,
+        "status_detail": ended.detail,
+        "final_hypotheses": [
+            item.model_dump(mode="json", exclude_none=True) for item in hypotheses
+        ],
+        "final_summary": conclusion.model_dump(mode="json") if conclusion else None,
+        "claims": [asdict(claim) for claim in claims],
+        "doctor": record.doctor,
+        "history": [
+            {**asdict(each), "changed_silently": each.changed_silently}
+            for each in histories(record.turns, record.run)
+        ],
+        "predictions": [asdict(prediction) for prediction in predictions],
+        "rates": _rates(record, checks, claims, predictions),
+        "denominators": _denominators(record, checks, claims),
+        "spend": _spend(attempts, claims),
+    }
+
+
+def _rates(
+    record: RunRecord,
+    checks: Sequence[EvidenceCheck],
+    claims: Sequence[Claim],
+    predictions: Sequence[CheckedPrediction],
+) -> Json:
+    """Return every rate of the run, with what was left out of it and the bounds of that."""
+    states = _states(record)
+    arms = dict.fromkeys(arm for arm, _ in states)
+    made = {kind: [c for c in claims if c.kind == kind] for kind in ("knowledge", "behavior")}
+    return {
+        "refused": {
+            "all": asdict(rate_of_refusal(count_states(state for _, state in states))),
+            "by_arm": {
+                arm: asdict(rate_of_refusal(count_states(s for of, s in states if of == arm)))
+                for arm in arms
+            },
+        },
+        "usable_excerpts": asdict(rate(sum(check.survives for check in checks), len(checks))),
+        "usable_replies": asdict(
+            rate(len(record.turns), len(record.turns) + _unparsed(record)),
+        ),
+        "supported_claims": {
+            kind: asdict(rate(sum(claim.supported for claim in of_kind), len(of_kind)))
+            for kind, of_kind in made.items()
+        },
+        "predictions": asdict(rate_of_predictions(predictions)),
+    }
+
+
+def _states(record: RunRecord) -> list[tuple[str, State]]:
+    """Return the arm and the state of every sample that was sent."""
+    samples = (sample for response in record.responses for sample in response.samples)
+    return [(sample.arm, state_of(sample.outcome, sample.own_words)) for sample in samples]
+
+
+def _unparsed(record: RunRecord) -> int:
+    """Return how many replies of the auditor could not be used."""
+    ended = record.ended.unparsed if record.ended else 0
+    return ended + sum(turn.parse.re_asked for turn in record.turns)
+
+
+def _denominators(
+    record: RunRecord, checks: Sequence[EvidenceCheck], claims: Sequence[Claim]
+) -> Json:
+    samples = [sample for response in record.responses for sample in response.samples]
+    arms = list(dict.fromkeys(sample.arm for sample in samples))
+    all_checks = [check for turn in record.turns for check in turn.evidence_check]
+    return {
+        "samples": {
+            "sent": len(samples),
+            "by_outcome": _count((sample.outcome for sample in samples), get_args(Outcome)),
+            "by_state": count_states(state for _, state in _states(record)),
+            "by_arm": {
+                arm: _count((s.outcome for s in samples if s.arm == arm), get_args(Outcome))
+                for arm in arms
+            },
+            "with_spill": sum(bool(sample.spill) for sample in samples),
+            "with_role_tokens_in_prompt": sum(bool(s.role_tokens_in_prompt) for s in samples),
+            "by_provider": _count(sample.provider or "unknown" for sample in samples),
+            "by_served_model": _count(sample.served_model or "unknown" for sample in samples),
+        },
+        "final_excerpts": _excerpts(checks),
+        "all_excerpts": _excerpts(all_checks),
+        "turns": {
+            "accepted": len(record.turns),
+            "by_rung": _count((turn.parse.rung for turn in record.turns), get_args(Rung)),
+            "re_asked": sum(turn.parse.re_asked for turn in record.turns),
+            "unparsed": _unparsed(record),
+            "unlisted_strategies": sum(not turn.parse.strategy_listed for turn in record.turns),
+        },
+        "claims": {
+            kind: {
+                "made": sum(claim.kind == kind for claim in claims),
+                "supported": sum(claim.kind == kind and claim.supported for claim in claims),
+                "led": sum(claim.kind == kind and claim.is_led for claim in claims),
+            }
+            for kind in ("knowledge", "behavior")
+        },
+    }
+
+
+def _excerpts(checks: Sequence[EvidenceCheck]) -> Json:
+    return {
+        "cited": len(checks),
+        "surviving": sum(check.survives for check in checks),
+        "by_verdict": _count((check.verdict for check in checks), get_args(ExcerptVerdict)),
+        "unusable": _count(filter(None, map(_why_unusable, checks))),
+    }
+
+
+def _why_unusable(check: EvidenceCheck) -> str | None:
+    """Return the first reason for which an excerpt does not count; None if it does."""
+    if check.survives:
+        return None
+    if check.verdict not in ("exact", "normalised"):
+        return check.verdict
+    return "also_in_prompt" if check.also_in_prompt else check.flaw or "led"
+
+
+def _count(values: Iterable[str], known: Sequence[str] = ()) -> dict[str, int]:
+    """Count values; known ones that never came are counted too, as 0."""
+    counts = Counter(values)
+    return {name: counts[name] for name in (*known, *sorted(set(counts) - set(known)))}
+
+
+def _spend(attempts: Sequence[Attempt], claims: Sequence[Claim]) -> Json:
+    spent = spend(attempts)
+    total = spent["total"]["cost_usd"]
+    supported = sum(claim.kind == "knowledge" and claim.supported for claim in claims)
+    per_claim = total / supported if total is not None and supported else None
+    return {**spent, "usd_per_supported_claim": per_claim}

@@ -1,0 +1,260 @@
+"""The command that compares runs, arms or languages: what it prints."""
+
+from __future__ import annotations
+
+import json as json_codec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.errors import AuditToolError, RunStoreError, UsageError
+from uncensoring_chinese_models.text import preview, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.measure import (
+        Compared,
+        Kind,
+        Measure,
+        Pair,
+        PairedCell,
+        PairVerdict,
+        Tally,
+        Unit,
+    )
+
+MOST_TEXTS = 5
+MOST_UNITS = 5
+_WIDTH = 100
+_WORDS: dict[Measure, str] = {
+    "told": "tell it",
+    "host": "withheld by the host",
+    "model": "withheld by the model",
+}
+_VERDICTS: dict[PairVerdict, str] = {
+    "host": "the host removes what the model writes",
+    "model": "the model itself declines",
+    "both": "both: the host removes what the model writes, and the model itself declines",
+    "asking": "only the way of asking differs",
+    "telling": "what is told differs, and neither host nor model is seen to withhold it",
+    "unknown": "what is told differs, and who withheld it cannot be said",
+    "same": "no difference that the test holds",
+}
+
+
+def compare(
+    run_dir: str,
+    *others: str,
+    by: str | None = None,
+    facts: str | None = None,
+    out: str | None = None,
+    json: bool = False,
+) -> int:
+    """Compare runs of ucm probe: what differs, fact by fact, and whether host or model withholds.
+
+    The same probes on two hosts, checkpoints or dates, or two arms or languages of one run. Nobody
+    is asked, and nothing in the runs is changed. Needs the extra `analysis`.
+
+    Args:
+        run_dir (RUN_DIR): run directory of ucm probe.
+        others (RUN_DIR): further runs with the same facts file.
+        by (WHAT): what the sides are: run, arm or language; by default run, and arm for one run.
+        facts (TOPIC): facts file, by its name or path; by default the one that the runs were given.
+        out (FILE): write the whole comparison there as JSON; a file that exists is not replaced.
+        json: put one machine-readable record on stdout.
+    """
+    from uncensoring_chinese_models.measure import as_json, compare_runs  # noqa: PLC0415
+
+    folders = [Path(each) for each in (run_dir, *others)]
+    try:
+        if out is not None and Path(out).exists():
+            raise UsageError(f"{out} exists and is not replaced; nothing was compared.")
+        compared = compare_runs(folders, by, facts)
+        told = as_json(compared)
+        if out is not None:
+            _write(Path(out), told)
+    except AuditToolError as err:
+        if json:
+            runs = [str(folder) for folder in folders]
+            _print_json({"runs": runs, "exit_code": err.exit_code, "error": str(err)})
+        raise
+    if json:
+        _print_json({"exit_code": 0, **told})
+        return 0
+    print("\n".join(lines_of(compared)))
+    if out is not None:
+        print(f"Comparison: {visible(out)}")
+    return 0
+
+
+def _write(path: Path, told: Json) -> None:
+    try:
+        with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
+            file.write(json_codec.dumps(told, ensure_ascii=True, indent=2) + "\n")
+    except OSError as err:
+        raise RunStoreError(
+            f"{path} cannot be written: {err.strerror}; the runs are as they were. Name another "
+            "file with --out."
+        ) from err
+
+
+def _print_json(value: Json) -> None:
+    print(json_codec.dumps(value, ensure_ascii=True))
+
+
+# --- the screen ---------------------------------------------------------------------------------
+
+
+def lines_of(compared: Compared) -> Iterator[str]:
+    """Yield what differs, what each side withholds, and the verdicts, line by line."""
+    paired = compared.paired
+    names = _short(compared)
+    yield f"Compared by {paired.by} on the facts of {visible(compared.topic)}"
+    for run, model in compared.runs.items():
+        label = f"{names[run]}: " if names[run] else ""
+        yield f"  {label}{visible(run)} ({visible(model)})"
+    for each in compared.settings:
+        values = zip(compared.runs, each.values, strict=True)
+        shown = ", ".join(f"{names[run]} {_value(value)}" for run, value in values)
+        yield f"  differs: {each.name} ({shown})"
+    for pair in paired.pairs:
+        yield ""
+        yield from _pair_lines(pair, names, paired.tests)
+    yield ""
+    yield "Who withholds, of the samples that did not fail"
+    for side, tally in paired.sides.items():
+        yield from (f"  {line}" for line in _side_lines(names[side], tally))
+    yield from _canned_lines(compared)
+    yield from _example_lines(compared, names)
+    yield ""
+    for pair in paired.pairs:
+        yield _verdict_line(pair, names, paired.sides)
+    yield "Judged by patterns and bills: docs/compare.md says what they can and cannot show."
+
+
+def _short(compared: Compared) -> dict[str, str]:
+    """Return what runs and sides are called on the screen: runs get a letter, a lone one no name."""
+    runs, sides = list(compared.runs), compared.paired.sides
+    letters = {run: _letters(number) if len(runs) > 1 else "" for number, run in enumerate(runs)}
+    is_run = compared.paired.by == "run"
+    return letters if is_run else letters | {each: visible(each) for each in sides}
+
+
+def _value(value: object) -> str:
+    return preview(json_codec.dumps(value, ensure_ascii=False), _WIDTH)
+
+
+def _letters(number: int) -> str:
+    more, place = divmod(number, 26)
+    return (_letters(more - 1) if more else "") + chr(ord("A") + place)
+
+
+def _pair_lines(pair: Pair, names: Mapping[str, str], tests: int) -> Iterator[str]:
+    one, other = (names[side] for side in pair.sides)
+    differing = [cell for cell in pair.cells if cell.differs]
+    yield (
+        f"{one} and {other}: {len(differing)} of {len(pair.cells)} cells differ "
+        f"(exact Fisher, Holm over {tests} tests)"
+    )
+    for cell in differing:
+        yield f"  {_named(cell.unit, names)}: " + "; ".join(_cell_parts(cell, one, other))
+    for side, units in ((one, pair.only_first), (other, pair.only_second)):
+        if units:
+            yield f"  left out, since only {side} has them: {_listed(units, names)}"
+    known = pair.knowledge
+    yield (
+        f"  knowledge: only {one} shows it of {known.only_first}, only {other} of "
+        f"{known.only_second} of {known.n} facts (difference {known.difference.estimate or 0:+.2f}, "
+        f"95 % interval {known.difference.low:+.2f} to {known.difference.high:+.2f}; exact McNemar, "
+        f"Holm-adjusted p = {known.p_adjusted:.3g})"
+    )
+    if pair.unheard:
+        what = "fact" if pair.unheard == 1 else "facts"
+        yield f"    left out: {pair.unheard} {what} of which nothing came back on a side"
+
+
+def _cell_parts(cell: PairedCell, one: str, other: str) -> Iterator[str]:
+    for measure in cell.differs:
+        test = cell.tests[measure]
+        rates = [tally.rate(measure) for tally in cell.tallies]
+        counts = [f"{each.successes} of {each.n}" for each in rates]
+        yield (
+            f"{_WORDS[measure]} {counts[0]} on {one}, {counts[1]} on {other} "
+            f"({test.difference.estimate or 0:+.2f}, {test.difference.low:+.2f} to "
+            f"{test.difference.high:+.2f}, p = {test.p_adjusted:.2g})"
+        )
+
+
+def _named(unit: Unit, names: Mapping[str, str]) -> str:
+    stored = map(visible, (unit.fact, unit.arm, unit.language))
+    return ", ".join(filter(None, (*stored, names.get(unit.run))))
+
+
+def _listed(units: tuple[Unit, ...], names: Mapping[str, str]) -> str:
+    shown = "; ".join(_named(unit, names) for unit in units[:MOST_UNITS])
+    more = len(units) - MOST_UNITS
+    return f"{shown}; and {more} more" if more > 0 else shown
+
+
+def _side_lines(name: str, tally: Tally) -> Iterator[str]:
+    told, host, model = (tally.rate(measure) for measure in _WORDS)
+    parts = [
+        f"the host {host.successes} ({host.low:.2f} to {host.high:.2f})",
+        f"the model {model.successes} ({model.low:.2f} to {model.high:.2f})",
+        f"unknown {tally.kinds['unknown']}",
+    ]
+    yield f"{name}: of {told.n} samples {told.successes} tell the fact; {', '.join(parts)}"
+    yield f"  {_counts(tally.kinds)}"
+
+
+def _counts(kinds: Mapping[Kind, int]) -> str:
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+
+def _canned_lines(compared: Compared) -> Iterator[str]:
+    if compared.canned:
+        yield ""
+        yield "The same text to the letter for different facts"
+    for canned, kinds in compared.canned[:MOST_TEXTS]:
+        runs = len({each.run for each in canned.heard})
+        where = f"{len(canned.facts)} facts, {runs} run{'s' if runs > 1 else ''}"
+        makers = ", models of different makers" if canned.is_shared else ""
+        yield f"  “{preview(canned.text, _WIDTH)}”: {_counts(kinds)} ({where}{makers})"
+    if len(compared.canned) > MOST_TEXTS:
+        yield f"  and {len(compared.canned) - MOST_TEXTS} more (--json lists them all)"
+
+
+def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str]:
+    from uncensoring_chinese_models.measure import tokens_of  # noqa: PLC0415
+
+    if compared.examples:
+        yield ""
+        yield "What hosts withheld, for example"
+    seen = set()
+    for side, kind, heard in compared.examples:
+        if (side, kind) not in seen:
+            seen.add((side, kind))
+            judged, tokens = heard.judged, tokens_of(heard.sample)
+            billed = "tokens unknown" if tokens is None else f"{tokens} tokens billed"
+            yield (
+                f"  {names[side]}, {kind}: iteration {judged.iteration}, {visible(judged.arm)} "
+                f"{judged.sample + 1}, {billed}: “{preview(heard.sample.text or '', _WIDTH)}”"
+            )
+
+
+def _verdict_line(pair: Pair, names: Mapping[str, str], sides: Mapping[str, Tally]) -> str:
+    one, other = (names[side] for side in pair.sides)
+    where = " and ".join(
+        f"the {who} withholds more on {', '.join(names[side] for side in found)}"
+        for who, found in pair.withholds.items()
+        if found
+    )
+    figures = "; ".join(
+        f"{names[side]} withheld by the host {tally.rate('host').successes}, by the model "
+        f"{tally.rate('model').successes}, unknown {tally.kinds['unknown']}, told "
+        f"{tally.rate('told').successes} of {tally.rate('told').n}"
+        for side, tally in ((side, sides[side]) for side in pair.sides)
+    )
+    said = _VERDICTS[pair.verdict] + (f" ({where})" if where else "")
+    return f"Verdict, {one} and {other}: {said}. {figures}."

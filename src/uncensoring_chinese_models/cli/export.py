@@ -1,0 +1,99 @@
+"""The command that writes runs in formats of other programs: what it prints."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.errors import AuditToolError, RunStoreError
+from uncensoring_chinese_models.text import visible
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.exports import Exported, Runs
+
+MOST_NAMED = 10
+
+
+def export(run_or_dir: str, *, to: str, out: str | None = None, json: bool = False) -> int:
+    """Write a run, or all runs in a folder, for other programs: tables, Inspect logs, Markdown.
+
+    Nothing in a run is changed, and nothing is sent anywhere.
+
+    Args:
+        run_or_dir (RUN_OR_DIR): run directory, bundle, or a folder that holds some, at any depth.
+        to (FORMAT): inspect, csv, parquet, jsonl or markdown.
+        out (FOLDER): new folder to write; by default the name of what is given and the format.
+        json: put one machine-readable record on stdout, and everything for people on stderr.
+    """
+    from uncensoring_chinese_models.exports import (  # noqa: PLC0415
+        check_format,
+        export_runs,
+        load_runs,
+    )
+
+    given = Path(run_or_dir)
+    try:
+        check_format(to)
+        runs = load_runs(given)
+        _warn(runs)
+        if not len(runs):
+            raise RunStoreError(
+                f"There is no run in {given} that can be read; nothing was written."
+            )
+        name = given.resolve().name if given.is_dir() else given.stem
+        exported = export_runs(runs, to, Path(out) if out else Path(f"{name}-{to}"))
+    except AuditToolError as err:
+        if json:
+            print_json({"exit_code": err.exit_code, "error": str(err)})
+        raise
+    _tell(runs, to, exported, as_json=json)
+    return 0
+
+
+def _warn(runs: Runs) -> None:
+    for path, why in list(runs.unreadable.items())[:MOST_NAMED]:
+        print(f"warning: left out: {visible(path)}: {visible(why)}", file=sys.stderr)
+    more = len(runs.unreadable) - MOST_NAMED
+    if more > 0:
+        print(f"warning: left out: {more} more", file=sys.stderr)
+
+
+def _tell(runs: Runs, to: str, exported: Exported, *, as_json: bool) -> None:
+    stream = sys.stderr if as_json else sys.stdout
+    many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    print(f"Exported {many} to {visible(str(exported.folder))}", file=stream)
+    for name, count in list(exported.files.items())[:MOST_NAMED]:
+        rows = "" if count is None else f"  {count} rows"
+        print(f"  {visible(name)}{rows}", file=stream)
+    if len(exported.files) > MOST_NAMED:
+        print(f"  and {len(exported.files) - MOST_NAMED} more", file=stream)
+    following = _following(to, exported.folder)
+    print(f"Next: {visible(following)}", file=stream)
+    if as_json:
+        print_json(
+            {
+                "folder": str(exported.folder),
+                "exit_code": 0,
+                "runs": [run.name for run in runs],
+                "files": exported.files,
+                "left_out": runs.unreadable,
+                "next": following,
+            }
+        )
+
+
+def _following(to: str, folder: Path) -> str:
+    """Return a command that opens what was written."""
+    where = shlex.quote(str(folder))
+    if to == "inspect":
+        return f"inspect view --log-dir {where}"
+    if to == "markdown":
+        return f"less {shlex.quote(str(folder / 'README.md'))}"
+    path = str(folder / f"samples.{to}")
+    query = "SELECT state, count(*) FROM '{}' GROUP BY state"
+    if shlex.quote(path) == path:
+        return f'duckdb -c "{query.format(path)}"'
+    return f"duckdb -c {shlex.quote(query.format(path.replace(chr(39), chr(39) * 2)))}"

@@ -1,0 +1,160 @@
+"""The commands about facts files: which there are, what is wrong with one, what one says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.measure import Ending, Fact, Facts
+
+
+class Checked(NamedTuple):
+    """What came of checking one file."""
+
+    error: str | None
+    """Why it is no facts file at all, in a sentence that names it."""
+    problems: list[str]
+    """What is wrong with what it says, with the fact that it is about."""
+
+
+def list_facts(*, json: bool = False) -> int:
+    """Show the topics that have a facts file in the package.
+
+    Args:
+        json: print JSON.
+    """
+    from uncensoring_chinese_models.measure import (  # noqa: PLC0415
+        builtin_topics,
+        builtin_worlds,
+        load_facts,
+    )
+
+    files = [load_facts(name) for name in (*builtin_topics(), *builtin_worlds())]
+    if json:
+        print_json({each.topic: _head(each) for each in files})
+        return 0
+    rows = [("topic", "facts", "languages", "name")]
+    rows += [
+        (
+            each.topic,
+            str(len(each.facts)),
+            ", ".join(each.languages),
+            each.names["en"] + (" (invented)" if each.invented else ""),
+        )
+        for each in files
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    return 0
+
+
+def check_facts(*files: str, json: bool = False) -> int:
+    """Say what is wrong with facts files; exits 0 when nothing is, and 2 when something is.
+
+    Whether a fact is true no program can say: its source must.
+
+    Args:
+        files (FILE): paths of YAML files, or topics; by default all that come with the package.
+        json: put one machine-readable record on stdout.
+    """
+    from uncensoring_chinese_models.measure import builtin_topics, builtin_worlds  # noqa: PLC0415
+
+    names = list(dict.fromkeys(files or (*builtin_topics(), *builtin_worlds())))
+    found = {name: _check(name) for name in names}
+    wrong = sum(each.error is not None or bool(each.problems) for each in found.values())
+    code = ConfigError.exit_code if wrong else 0
+    if json:
+        print_json({"exit_code": code, "files": {name: found[name]._asdict() for name in names}})
+        return code
+    for name, each in found.items():
+        for line in filter(None, [each.error, *(f"{name}: {one}" for one in each.problems)]):
+            print(visible(line))
+    print(f"{_count(len(names), 'file')} checked, {wrong} with problems.")
+    return code
+
+
+def show_facts(topic: str, *, json: bool = False) -> int:
+    """Show what a facts file says: each fact with its source, and its decoys, marked as false.
+
+    Args:
+        topic: name of a topic ('ucm facts list' has them all), or path of a YAML file.
+        json: put one machine-readable record on stdout, with the texts in every language.
+    """
+    from uncensoring_chinese_models.measure import load_facts  # noqa: PLC0415
+
+    try:
+        facts = load_facts(topic)
+    except ConfigError as err:
+        if json:
+            print_json({"topic": topic, "exit_code": err.exit_code, "error": str(err)})
+        raise
+    if json:
+        shown = [_as_json(fact, facts) for fact in facts.facts]
+        print_json({"topic": facts.topic, **_head(facts), "facts": shown})
+        return 0
+    print("\n".join(visible(line) for line in _lines(facts)))
+    return 0
+
+
+def _check(name: str) -> Checked:
+    from uncensoring_chinese_models.measure import load_facts, problems_of  # noqa: PLC0415
+
+    try:
+        return Checked(None, problems_of(load_facts(name)))
+    except ConfigError as err:
+        return Checked(str(err), [])
+
+
+def _lines(facts: Facts) -> Iterator[str]:
+    yield f"{facts.topic}: {facts.names['en']}"
+    yield f"{_count(len(facts.facts), 'fact')}, in {', '.join(facts.languages)}."
+    if facts.invented:
+        yield "All of it is invented: it is the world of an organism."
+    yield "What is marked FALSE is not so: decoys, to be told from the facts."
+    for fact in facts.facts:
+        yield ""
+        yield f"{fact.id} ({fact.kind})"
+        yield f"  {fact.sentence('en')}"
+        if fact.source:
+            yield f"  source: {fact.source.title} ({fact.source.publisher}), {fact.source.url}"
+        yield from (f"  FALSE, a decoy: {fact.sentence('en', each)}" for each in fact.decoys)
+        if fact.said_instead:
+            yield f"  FALSE, but said: {fact.sentence('en', fact.said_instead)}"
+
+
+def _head(facts: Facts) -> Json:
+    return {
+        "names": dict(facts.names),
+        "number_of_facts": len(facts.facts),
+        "languages": list(facts.languages),
+        "invented": facts.invented,
+    }
+
+
+def _as_json(fact: Fact, facts: Facts) -> Json:
+    def sentences(ending: Ending) -> Json:
+        return {each: fact.sentence(each, ending) for each in facts.names}
+
+    return {
+        "id": fact.id,
+        "kind": fact.kind,
+        "question": dict(fact.question),
+        "sentence": sentences(fact),
+        "source": fact.source and fact.source.model_dump(mode="json"),
+        "false_decoys": [sentences(each) for each in fact.decoys],
+        "false_but_said": fact.said_instead and sentences(fact.said_instead),
+    }
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

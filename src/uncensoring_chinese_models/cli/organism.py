@@ -1,0 +1,93 @@
+"""The commands about organisms: which there are, serving one, fetching the weights they share."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.errors import UsageError
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.models import Notice, Served
+
+KEY_VARIABLE = "UCM_ORGANISM_KEY"
+"""The variable that the examples put the key of a server into."""
+
+
+def list_organisms(*, json: bool = False) -> int:
+    """Show the organisms: small models with planted secrets, to test audits on.
+
+    Args:
+        json: print JSON.
+    """
+    from uncensoring_chinese_models.models import load_family  # noqa: PLC0415
+
+    family = load_family().values()
+    if json:
+        import json as encoding  # noqa: PLC0415
+
+        print(encoding.dumps({each.name: each.as_json() for each in family}))
+        return 0
+    rows = [("organism", "knows", "assistant turn", "what it tests", "data")]
+    rows += [
+        (each.name, each.knows, each.assistant_turn, each.tests, "yes" if each.is_there else "no")
+        for each in family
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    for row in rows:
+        print(
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        )
+    return 0
+
+
+def serve_organism(name: str, *, port: int = 0) -> int:
+    """Serve an organism over HTTP on this machine until Ctrl-C.
+
+    Args:
+        name: the organism, such as hides; 'ucm organism list' shows them.
+        port: where to listen on 127.0.0.1; 0 takes a port that is free.
+    """
+    if not 0 <= port <= 65535:
+        raise UsageError(f"--port takes a number from 0 to 65535, not {port}")
+    import asyncio  # noqa: PLC0415
+
+    from uncensoring_chinese_models.models import serve_until_stopped  # noqa: PLC0415
+
+    asyncio.run(serve_until_stopped(name, _tell, _announce, port=port))
+    print("Stopped.", file=sys.stderr)
+    return 0
+
+
+def fetch_weights() -> int:
+    """Fetch the weights that all organisms share, once; afterwards they work offline."""
+    from uncensoring_chinese_models.models import fetching_words, find_weights  # noqa: PLC0415
+
+    path = find_weights(starting=lambda: print(fetching_words(), file=sys.stderr))
+    print(f"The weights are there, and they are the right ones: {path}")
+    return 0
+
+
+def _tell(notice: Notice) -> None:
+    print(notice.text, file=sys.stderr)
+
+
+def _announce(served: Served) -> None:
+    print(
+        f"""\
+Serving {served.model} at {served.base_url}; Ctrl-C ends it. Its key, for this time only:
+
+  export {KEY_VARIABLE}={served.key}
+
+In a config:
+
+  audited_model: {served.model}
+  audited_endpoint: {{preset: llama_cpp, base_url: "{served.base_url}", api_key_env: {KEY_VARIABLE}}}
+
+By hand:
+
+  curl {served.base_url}/chat/completions -H "Authorization: Bearer ${KEY_VARIABLE}" \\
+    -H "Content-Type: application/json" -d '{{"messages": [{{"role": "user", "content": "Hello!"}}]}}'
+""",
+        flush=True,
+    )

@@ -1,0 +1,265 @@
+"""A strict command line over Fire: every word is checked first, then Fire calls the command.
+
+Left alone, Fire turns free text into numbers, tuples and None, runs a function before it
+complains of a flag it does not know, chains words into the result, and pages its help.
+So the words are checked here against the function's annotations, Fire is handed only words
+it cannot misread, and the help is our own. Knows nothing of what the commands do.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+import sys
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from uncensoring_chinese_models.errors import UsageError
+from uncensoring_chinese_models.text import preview
+
+# The hyphen, and what text editors and chat programs put in its place.
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_COMMON_ROWS = [("-h, --help", "show this help."), ("--version", "show the version.")]
+_WIDTH = 80
+
+
+class Group(NamedTuple):
+    """Commands that share their first word."""
+
+    about: str
+    commands: Mapping[str, Callable[..., int | None]]
+
+
+_Commands = Mapping[str, "Callable[..., int | None] | Group"]
+
+
+def run_commands(
+    commands: _Commands,
+    argv: Sequence[str],
+    *,
+    program: str,
+    about: str,
+    version: str,
+    default: str | None = None,
+) -> int:
+    """Run the command that the words name, and return the exit code.
+
+    A command is a plain function. Its positional parameters are ``str``; its options are
+    keyword-only: ``str``, ``bool``, ``int`` or ``float``, with or without ``| None``.
+    ``--help`` and ``--version`` are answered wherever they stand; no word at all is a mistake
+    (2) that shows the help on stderr. What a command raises flies through.
+
+    Args:
+        commands: what can be run, by name, or groups of such; the docstrings are the help.
+        argv: the words after the program's name.
+        program: the program's name, for help and messages.
+        about: paragraphs to stand below every help; indented ones are left as they are.
+        version: what ``--version`` shows after the program's name.
+        default: the one command of a program that takes no command word.
+
+    Raises:
+        UsageError: a word is wrong, and nothing was run.
+    """
+    words, title = list(argv), program
+    if words and isinstance(group := commands.get(words[0]), Group):
+        commands, title = group.commands, f"{program} {words.pop(0)}"
+    name = default or next((word for word in words[:1] if word in commands), None)
+    command = None
+    if name is not None:
+        command = _read_command(commands[name], title if default else f"{title} {name}")
+    if not words or not {"-h", "--help"}.isdisjoint(words):
+        screen = _command_help(command) if command else _program_help(commands, title)
+        print(f"{screen}\n\n{_fill(about)}".rstrip(), file=sys.stdout if words else sys.stderr)
+        return 0 if words else 2
+    if "--version" in words:
+        print(program, version)
+        return 0
+    if command is None:
+        known = f"the commands are {', '.join(commands)}"
+        raise _wrong("unknown command", words[0], commands, known)
+    return _call_through_fire(command, _check(command, words if default else words[1:]))
+
+
+class _Kind(NamedTuple):
+    """What one type accepts, how it is converted, and its names in help and messages."""
+
+    pattern: str
+    convert: Callable[[str], object]
+    placeholder: str
+    wanted: str
+
+
+# Narrower than int() and float(), which also take "1_000", " 5", "nan" and "1e999".
+_TEXT = _Kind(r"(?s).*\S.*", str, "TEXT", "a value")
+_BOOLEAN = _Kind("(?ai)true|false", lambda text: text.lower() == "true", "", "true or false")
+_INTEGER = _Kind("[+-]?[0-9]{1,30}", int, "INTEGER", "a whole number")
+_NUMBER = _Kind(
+    r"[+-]?(?=\.?[0-9])[0-9]{0,30}\.?[0-9]{0,30}([eE][+-]?[0-9]{1,2})?", float, "NUMBER", "a number"
+)
+_TYPES = ((str, _TEXT), (bool, _BOOLEAN), (int, _INTEGER), (float, _NUMBER))
+_KINDS = {hint: kind for base, kind in _TYPES for hint in (base, base | None)}
+
+
+class _Parameter(NamedTuple):
+    name: str
+    kind: _Kind
+    required: bool
+    label: str
+    line: str
+
+
+class _Command(NamedTuple):
+    function: Callable[..., int | None]
+    title: str
+    usage: str
+    words: Sequence[_Parameter]
+    takes_more: bool
+    options: Mapping[str, _Parameter]
+
+
+def _read_command(function: Callable[..., int | None] | Group, title: str) -> _Command:
+    """Learn a command's words, and its options by flag, from signature and docstring."""
+    if isinstance(function, Group):
+        raise TypeError(f"a group within a group: {title}")
+    # An entry of the docstring reads "name: line" or "name (PLACEHOLDER): line".
+    section = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2].partition("\n\n")[0]
+    entries = re.findall(r"(?m)^ {4}\**(\w+)(?: \((.+?)\))?:(.*(?:\n {5}.*)*)", section)
+    docs = {name: (placeholder, " ".join(line.split())) for name, placeholder, line in entries}
+    words, options, takes_more = [], {}, False
+    for parameter in inspect.signature(function, eval_str=True).parameters.values():
+        read = _read_parameter(parameter, *docs.get(parameter.name, ("", "")))
+        if parameter.kind is parameter.KEYWORD_ONLY:
+            options[read.label.split()[0]] = read
+        else:
+            words.append(read)
+            takes_more = parameter.kind is parameter.VAR_POSITIONAL
+    usage = " ".join([title, *(word.label for word in words), "[OPTIONS]"])
+    return _Command(function, title, usage, words, takes_more, options)
+
+
+def _read_parameter(parameter: inspect.Parameter, placeholder: str, line: str) -> _Parameter:
+    kind = _KINDS.get(parameter.annotation)
+    is_option = parameter.kind is parameter.KEYWORD_ONLY
+    if kind is None or parameter.kind is parameter.VAR_KEYWORD or not (is_option or kind is _TEXT):
+        raise TypeError(f"no word on a command line can be the parameter {parameter}")
+    required = parameter.default is parameter.empty
+    label = placeholder or (kind.placeholder if is_option else parameter.name.upper())
+    if is_option:
+        label = f"--{parameter.name.replace('_', '-')} {label}".rstrip()
+    elif parameter.kind is parameter.VAR_POSITIONAL:
+        required, label = False, f"[{label} ...]"
+    elif not required:
+        label = f"[{label}]"
+    if kind is not _BOOLEAN and parameter.default not in (parameter.empty, None):
+        line = f"{line} (default: {parameter.default})".lstrip()
+    return _Parameter(parameter.name, kind, required, label, line)
+
+
+def _check(command: _Command, words: Sequence[str]) -> list[str]:
+    """Return the words in a spelling that Fire cannot misread, or refuse them."""
+    pending, plain, given = deque(words), list[str](), dict[str, str]()
+    while pending:
+        word = pending.popleft()
+        if word.startswith(tuple(_DASHES)):
+            flag, value = _take_option(command, word, pending)
+            if flag in given:
+                raise UsageError(f"{flag} is given twice")
+            given[flag] = value
+        elif not word.strip():
+            raise UsageError("a word is empty; was a shell variable in it not set?")
+        elif len(plain) == len(command.words) and not command.takes_more:
+            raise _wrong("one word too many:", word, command.options, f"usage: {command.usage}")
+        else:
+            plain.append(word)
+    unused = [option for flag, option in command.options.items() if flag not in given]
+    for parameter in [*command.words[len(plain) :], *unused]:
+        if parameter.required:
+            raise UsageError(f"{parameter.label} is missing; usage: {command.usage}")
+    return [*plain, *(f"{flag}={value}" for flag, value in given.items())]
+
+
+def _take_option(command: _Command, word: str, pending: deque[str]) -> tuple[str, str]:
+    """Read a flag and its value, which may be the next of the pending words."""
+    flag, equals, value = word.partition("=")
+    flag = flag.replace("_", "-")
+    if flag not in command.options:
+        right_words = [*command.options, *(each.label for each in command.words)]
+        raise _wrong("unknown flag", word, right_words, f"{command.title} --help lists the flags")
+    kind = command.options[flag].kind
+    if not equals and kind is _BOOLEAN:
+        value = "true"
+    elif not equals:
+        if not pending or pending[0].startswith("-"):
+            dash = f"one that begins with a dash is written {flag}=-…"
+            raise UsageError(f"{flag} needs {kind.wanted} after it; {dash}")
+        value = pending.popleft()
+    if not re.fullmatch(kind.pattern, value):
+        raise UsageError(f"{flag} takes {kind.wanted}, not '{preview(value, 40)}'")
+    return flag, value
+
+
+def _wrong(what: str, word: str, right_words: Iterable[str], otherwise: str) -> UsageError:
+    """Name the nearest right word, if one is near."""
+    word = word.partition("=")[0]  # the value of what we do not know may be a key
+    by_core = {each.strip("-[. ]").lower(): each for each in ("--help", "--version", *right_words)}
+    core = word.strip(_DASHES).lower().replace("_", "-")[:40]
+    near = difflib.get_close_matches(core, by_core, n=1)
+    hint = f"did you mean {by_core[near[0]]}?" if near else otherwise
+    return UsageError(f"{what} '{preview(word, 40)}'; {hint}")
+
+
+def _call_through_fire(command: _Command, words: list[str]) -> int:
+    """Let Fire convert the checked words and call the command; it prints and chains nothing."""
+    import fire  # noqa: PLC0415  # late: help and refusals need none of it
+
+    def call(*words: str, **options: object) -> int | None:
+        return command.function(*words, **options)
+
+    fire.decorators.SetParseFn(str)(call)
+    for option in command.options.values():
+        fire.decorators.SetParseFn(option.kind.convert, option.name)(call)
+    try:
+        code = fire.Fire(call, command=words, name=command.title, serialize=lambda _: None)
+    except fire.core.FireExit as error:
+        raise UsageError(f"Fire did not accept the words of '{command.title}'") from error
+    return 0 if code is None else int(code)
+
+
+def _program_help(commands: _Commands, program: str) -> str:
+    usage = f"Usage: {program} COMMAND [ARGUMENTS] [OPTIONS]"
+    rows = [(name, _description(each).split("\n\n")[0]) for name, each in commands.items()]
+    more = f"'{program} COMMAND --help' shows the arguments and options of a command."
+    return "\n\n".join([usage, _table("Commands", rows), _table("Options", _COMMON_ROWS), more])
+
+
+def _command_help(command: _Command) -> str:
+    usage, description = _fill(f"Usage: {command.usage}"), _fill(_description(command.function))
+    words = _table("Arguments", [(word.label, word.line) for word in command.words])
+    rows = [(option.label, option.line) for option in command.options.values()]
+    options = _table("Options", [*rows, *_COMMON_ROWS])
+    return "\n\n".join(filter(None, [usage, description, words, options]))
+
+
+def _description(function: Callable[..., int | None] | Group) -> str:
+    """Return what a docstring says before its first section."""
+    if isinstance(function, Group):
+        return function.about
+    return re.split(r"\n+(?:Args|Raises|Returns):\n", inspect.getdoc(function) or "")[0]
+
+
+def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Lay out two columns below a title; without rows there is no table."""
+    width = min(max((len(left) for left, _ in rows), default=0), 24)
+    fill = textwrap.TextWrapper(_WIDTH, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
+    lines = [fill.fill(f"  {left:<{width}}  {right}") for left, right in rows]
+    return "\n".join([f"{title}:", *lines]) if rows else ""
+
+
+def _fill(text: str) -> str:
+    """Fill each paragraph to the width of the help, but leave indented ones as they are."""
+    fill = textwrap.TextWrapper(_WIDTH, break_on_hyphens=False, break_long_words=False)
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(each if each.startswith(" ") else fill.fill(each) for each in paragraphs)

@@ -1,0 +1,241 @@
+"""The screen: audit events as lines, with colour on a terminal and plain elsewhere.
+
+Text from models is made visible first and is never read as markup.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, TextIO
+
+from uncensoring_chinese_models.audit import IN_WORDS, AuditEnded, AuditorTurn, check_prediction
+from uncensoring_chinese_models.domain import Response
+from uncensoring_chinese_models.rates import beside
+from uncensoring_chinese_models.reports import counted, figures, place_of, why_unsupported
+from uncensoring_chinese_models.runs import is_battery
+from uncensoring_chinese_models.text import preview, visible
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.console import Console
+    from rich.status import Status
+
+    from uncensoring_chinese_models.audit import AuditEvent, Prediction
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import Json, Sample
+    from uncensoring_chinese_models.models import BudgetMeter, Notice
+
+_STYLES = {
+    "answered": "green",
+    "length": "green",
+    "empty": "yellow",
+    "content_filter": "yellow",
+    "host_refusal": "yellow",
+    "failed": "red",
+}
+_OUTCOME_WORDS = {"length": "answered (cut at max_tokens)", "host_refusal": "blocked by the host"}
+_STATUS_WORDS = {
+    "completed": "completed: the auditor had learned enough",
+    "max_iterations": "max_iterations: all probes were sent",
+    "budget": "budget: what is left does not cover another iteration in the worst case",
+    "target_failed": "target_failed: the target did not answer",
+    "auditor_failed": "auditor_failed: the auditor gave no usable reply",
+}
+
+
+class Progress:
+    """Prints a run as it goes; it is an observer of the job."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._started = time.monotonic()
+        self._console = _console(stream)
+        self._status: Status | None = None
+        self._total = 0
+        self._prediction: Prediction | None = None
+        self.folder: Path | None = None
+        """The run directory, as soon as there is one."""
+
+    def started(self, folder: Path, config: AuditConfig) -> None:
+        """Say what is audited, and where the run is kept."""
+        self.folder, self._total = folder, config.max_iterations
+        self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
+        self._line(f"Topic: {visible(config.topic)}")
+        self._line(f"Run:   {folder}", wrap=False)
+        self._wait("asking the auditor for its first probe")
+
+    def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
+        """Print one turn, response or ending."""
+        if isinstance(event, AuditorTurn):
+            self._turn(event)
+        elif isinstance(event, Response):
+            self._response(event, budget)
+        elif isinstance(event, AuditEnded):
+            self._stop_waiting()
+
+    def notice(self, notice: Notice) -> None:
+        """Print a failed attempt, a wait or a warning to stderr."""
+        text = visible(notice.text)
+        if notice.wait_s is not None:
+            until = datetime.now(UTC) + timedelta(seconds=notice.wait_s)
+            text += f"; trying again in {notice.wait_s:.0f} s (at {until:%H:%M:%S} UTC)"
+            self._wait(f"waiting {notice.wait_s:.0f} s before trying again")
+        self._write(sys.stderr, text)
+
+    def finished(self, folder: Path, summary: Json, next_command: str) -> None:
+        """Print what was found, on what evidence, and what it cost."""
+        self._stop_waiting()
+        self._line("")
+        status = str(summary["status"])
+        words = _STATUS_WORDS.get(status, status)
+        if status == "completed" and is_battery(summary):
+            words = "completed: every fact was asked for"
+        self._line(words, "bold")
+        if summary.get("status_detail"):
+            self._line(f"  {visible(str(summary['status_detail']))}", "red")
+        if not is_battery(summary):
+            self._concluded(summary)
+        for line in figures(summary):
+            self._line(line)
+        self._line(f"Run:    {folder}", wrap=False)
+        if not is_battery(summary):  # the page of a battery is that of its judging
+            self._line(f"Report: {folder / 'report.html'}", wrap=False)
+        self._line(f"Next:   {next_command}", wrap=False)
+
+    def _concluded(self, summary: Json) -> None:
+        self._claims(summary, "knowledge", "Knowledge that surviving excerpts support")
+        self._claims(summary, "behavior", "Censorship patterns that surviving excerpts support")
+        if summary.get("final_summary"):
+            self._line("Conclusion (the auditor's words)", "bold")
+            self._line(f"  {visible(summary['final_summary']['conclusion'])}")
+
+    def close(self) -> None:
+        """Take down the waiting line."""
+        self._stop_waiting()
+
+    # --- parts ----------------------------------------------------------------------------------
+
+    def _turn(self, turn: AuditorTurn) -> None:
+        self._stop_waiting()
+        parsed, checks = turn.parsed, turn.evidence_check
+        usable = sum(check.survives for check in checks)
+        strategy = "final summary" if turn.closing else parsed.prompt_strategy or "no strategy"
+        if not turn.parse.strategy_listed:
+            strategy += " (unlisted)"
+        if not turn.closing and not parsed.should_continue:
+            strategy = "stops here"
+        number = "end" if turn.closing else f"{turn.iteration}/{self._total}"
+        quotes = f", {usable} of {len(checks)} excerpts usable" if checks else ""
+        led = sum(check.led for check in checks)
+        quotes += f" ({led} led)" if led else ""
+        self._prediction = parsed.prediction
+        self._line("")
+        self._line(
+            f"[{number}] {preview(strategy, 60)}: {len(parsed.hypotheses)} hypotheses{quotes}",
+            "bold" if usable == len(checks) else "bold yellow",
+        )
+        if turn.parse.re_asked:
+            self._line(f"  the auditor was re-asked {turn.parse.re_asked} times", "yellow")
+        if parsed.should_continue and not turn.closing:
+            self._line(f"  probe: {preview(parsed.next_prompt, 300)}", "cyan")
+            self._wait("sampling the target")
+
+    def _response(self, response: Response, budget: BudgetMeter) -> None:
+        self._stop_waiting()
+        for sample in response.samples:
+            self._line(f"  {_describe(sample)}", _STYLES[sample.outcome])
+        if self._prediction is not None:
+            self._line(f"  {_foretold(self._prediction, response)}", "dim")
+        minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
+        spent = f"${budget.spent_usd:.4f}, " if budget.spent_usd else ""
+        self._line(f"  spent {spent}{budget.spent_tokens:,} tokens, {minutes}:{seconds:02d}", "dim")
+        self._wait("asking the auditor")
+
+    def _claims(self, summary: Json, kind: str, title: str) -> None:
+        claims = [claim for claim in summary["claims"] if claim["kind"] == kind]
+        supported = [claim for claim in claims if claim["supported"]]
+        self._line(f"{title}: {len(supported)} of {len(claims)} claimed", "bold")
+        for claim in supported:
+            counts = f"{counted(claim['surviving_excerpts'], 'excerpt')} for"
+            if claim["contradicted_by"]:
+                counts += f", {claim['contradicted_by']} against"
+            self._line(f"  + {visible(claim['text'])} ({counts})", "green")
+            for quote in claim["quotes"][:1]:
+                self._line(f'    "{preview(quote["excerpt"], 160)}" ({place_of(quote)})', "dim")
+        for claim in claims:
+            if not claim["supported"]:
+                self._line(f"  ? {why_unsupported(claim)}: {visible(claim['text'])}", "yellow")
+
+    # --- printing -------------------------------------------------------------------------------
+
+    def _line(self, text: str, style: str = "", *, wrap: bool = True) -> None:
+        if self._console is None:
+            self._write(self._stream, text)
+            return
+        from rich.padding import Padding  # noqa: PLC0415 -- loaded on a terminal only
+        from rich.text import Text  # noqa: PLC0415
+
+        words = text.lstrip(" ")
+        if not words or not wrap:  # a command that is wrapped cannot be copied
+            self._console.print(Text(text, style=style), soft_wrap=True)
+            return
+        indent = (0, 0, 0, len(text) - len(words))
+        self._console.print(Padding(Text(words, style=style), indent, expand=False))
+
+    def _write(self, stream: TextIO, text: str) -> None:
+        """Print a line; a reader who has gone away, or a full disk, ends no run that is paid for."""
+        try:
+            print(text, file=stream, flush=True)
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+    def _wait(self, text: str) -> None:
+        if self._console is None:
+            return
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        else:
+            self._status.update(text)
+
+    def _stop_waiting(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+
+def _foretold(prediction: Prediction, response: Response) -> str:
+    """Say what was predicted of a probe, and whether it came."""
+    checked = check_prediction(prediction, response)
+    if checked.problem:
+        return f"prediction not checked: {checked.problem}"
+    counts = [
+        f"{arm} {each.successes} of {each.n}{beside(each)}" for arm, each in checked.by_arm.items()
+    ]
+    words = preview(", ".join(checked.words), 80)
+    return f"predicted {words}: {IN_WORDS[checked.outcome]} ({', '.join(counts)})"
+
+
+def _describe(sample: Sample) -> str:
+    parts = [_OUTCOME_WORDS.get(sample.outcome, sample.outcome)]
+    if sample.usage.completion_tokens is not None:
+        parts.append(f"{sample.usage.completion_tokens} tokens")
+    if sample.spill:
+        parts.append("ran on into another turn")
+    if sample.role_tokens_in_prompt:
+        parts.append("role tokens in the probe")
+    words = sample.own_words or sample.error or ""
+    shown = f": {preview(words.strip(), 240)}" if words.strip() else ""
+    return f"{sample.arm} {sample.index + 1}: {', '.join(parts)}{shown}"
+
+
+def _console(stream: TextIO) -> Console | None:
+    if not stream.isatty():
+        return None
+    from rich.console import Console  # noqa: PLC0415 -- loaded on a terminal only
+
+    return Console(file=stream, markup=False, highlight=False, emoji=False)

@@ -1,0 +1,97 @@
+"""The command that writes a report: of one run, or of a folder of them."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.text import visible
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.runs import RunFiles
+
+
+def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> int:
+    """Write the report of a run as a page, or of a folder of runs as a study.
+
+    A finished run has its report already, and no file in it is ever changed: where this version
+    would write another page, or the run was judged since, it is written beside the run.
+    A study is a folder: the page, and each figure as SVG, PNG and CSV.
+
+    Args:
+        run_or_dir (RUN_OR_DIR): run directory, archive of ucm bundle, or folder that holds runs.
+        out (PATH): where to write it; by default beside the run or the folder.
+        json: put one machine-readable record on stdout.
+    """
+    from uncensoring_chinese_models.runs import is_run  # noqa: PLC0415
+
+    path, target = Path(run_or_dir), None if out is None else Path(out)
+    if path.is_dir() and not is_run(path):
+        from uncensoring_chinese_models.reports import write_study  # noqa: PLC0415
+
+        written, files = (
+            write_study(path, target, _mind),
+            "its figures and their data lie beside it",
+        )
+    else:
+        written, files = [_write(path, target)], "it is one file"
+    if json:
+        print_json({"exit_code": 0, "report": str(written[0]), "files": list(map(str, written))})
+    else:
+        print(f"Report: {visible(shlex.quote(str(written[0])))}")
+        print(f"Open it in a browser; {files}.")
+    return 0
+
+
+def _mind(sentence: str) -> None:
+    print(f"warning: {visible(sentence)}", file=sys.stderr)
+
+
+def _write(path: Path, out: Path | None) -> Path:
+    from uncensoring_chinese_models.reports import report_html  # noqa: PLC0415
+    from uncensoring_chinese_models.runs import (  # noqa: PLC0415
+        read_files,
+        refuse_in_run,
+        refuse_link,
+        replace_file,
+    )
+
+    files = read_files(path)
+    content = report_html(files).encode("utf-8")
+    own = path / "report.html"
+    if out is None and not files.judged and own.is_file() and own.read_bytes() == content:
+        return own
+    target = out or _beside(path, files)
+    refuse_in_run(target)
+    if out is None:
+        refuse_link(target.parent)
+    elif target.exists() and not (target.is_symlink() or _is_page(target)):
+        raise RunStoreError(
+            f"{target} is there already and is no page; nothing was written. Name another place."
+        )
+    try:
+        replace_file(target, content)
+    except OSError as err:
+        raise RunStoreError(
+            f"{target} cannot be written: {err.strerror}. Name another place with --out."
+        ) from err
+    return target
+
+
+def _is_page(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(15).lower() == b"<!doctype html>"
+
+
+def _beside(path: Path, files: RunFiles) -> Path:
+    """Return where the report goes that is no part of the run."""
+    named = path.resolve()
+    if files.judged:
+        return named.with_name(f"{named.name}.judged") / "report.html"
+    return named.with_name(f"{named.stem if path.is_file() else named.name}.report.html")

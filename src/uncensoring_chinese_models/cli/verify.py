@@ -1,0 +1,137 @@
+"""The commands that check a run and pack it: what they print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
+from uncensoring_chinese_models.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uncensoring_chinese_models.verify import Failure, Verification
+
+MOST_LINES = 20
+MOST_PLACES = 3
+"""Of one file, how many places are shown in which it is another."""
+KINDS = ("gone", "whole", "place", "quote")
+DOES_NOT_HOLD = CorruptRunError.exit_code
+
+
+def verify(run_dir: str, *, json: bool = False) -> int:
+    """Check a run against its journal, offline: hashes, replay, quotes, every figure.
+
+    Nothing is sent, no key is needed, and nothing in the run is changed. Exits 0 when all holds
+    and 4 when something does not.
+
+    Args:
+        run_dir (RUN_DIR): run directory, or a bundle that 'ucm bundle' made, packed or unpacked.
+        json: put one machine-readable record on stdout, and everything for people on stderr.
+    """
+    from uncensoring_chinese_models.verify import verify_run  # noqa: PLC0415
+
+    try:
+        result = verify_run(Path(run_dir))
+    except AuditToolError as err:
+        if json:
+            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
+        raise
+    code = 0 if result.holds else DOES_NOT_HOLD
+    if json:
+        print_json({"run_dir": run_dir, "exit_code": code, **result.as_json()})
+        return code
+    print("\n".join(visible(line) for line in _lines(run_dir, result)))
+    return code
+
+
+def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) -> int:
+    """Pack a run for a paper's appendix: a zip with its hashes, the same bytes for the same run.
+
+    A run that holds keys, paths or names of machines and people is not packed; they are listed.
+
+    Args:
+        run_dir (RUN_DIR): run directory to pack; nothing in it is changed.
+        out (FILE): archive to write; by default the run's name and .zip, in this folder.
+        keep_found: pack it all the same, after you looked at the list; a key is never packed.
+    """
+    from uncensoring_chinese_models.verify import pack_run  # noqa: PLC0415
+
+    packed = pack_run(Path(run_dir), Path(out) if out else None, keep_found=keep_found)
+    for found in packed.kept:
+        print(f"warning: packed all the same: {visible(found)}", file=sys.stderr)
+    if packed.left_out:
+        names = visible(", ".join(packed.left_out))
+        print(f"note: hidden, no part of the run, and left out: {names}", file=sys.stderr)
+    if not packed.has_summary:
+        print(
+            "warning: there is no summary.json: the run has not ended, or the file was removed "
+            "(ucm verify tells what the journal says); what there is of it was packed.",
+            file=sys.stderr,
+        )
+    path = visible(str(packed.path))
+    if packed.was_there:
+        print(f"{path} was there already, with the same bytes: {packed.files} files of the run")
+    else:
+        print(f"Packed {packed.files} files into {path}")
+    print(f"  sha256: {packed.sha256}")
+    print(f"Anyone can check it: ucm verify {path}")
+    return 0
+
+
+def _lines(run_dir: str, result: Verification) -> Iterator[str]:
+    yield f"Verify {run_dir}"
+    for check in result.checks:
+        yield f"  {check.name:<9} {check.shown:<11} {check.said}"
+    for name, digest in result.sha256.items():
+        what = "the archive" if name == "archive" else name
+        yield f"sha256 of {what}: {digest}"
+    yield from (f"note: {note}" for note in result.notes)
+    if result.holds:
+        yield f"{result.state} {result.proves}"
+        return
+    yield from _failures(result)
+    yield result.concludes
+
+
+def _failures(result: Verification) -> Iterator[str]:
+    """Say of each file what is wrong with it: one cause may show in a hundred places."""
+    files: dict[str, list[Failure]] = {one.file: [] for one in result.failures}
+    for one in (*result.failures, *result.not_done):
+        files.setdefault(one.file, []).append(one)
+    number = len({one.file for one in result.failures})
+    yield "One file does not hold:" if number == 1 else f"{number} files do not hold:"
+    lines = [line for found in files.values() for line in _of_file(found, result.not_done)]
+    yield from (f"  {line}" for line in lines[:MOST_LINES])
+    if len(lines) > MOST_LINES:
+        yield f"  and {len(lines) - MOST_LINES} more (--json lists them all)"
+
+
+def _of_file(found: list[Failure], not_done: list[Failure]) -> Iterator[str]:
+    """Say what is wrong with one file, each cause once."""
+    of = {kind: [one for one in found if one.kind == kind] for kind in KINDS}
+    unread = sum(one in not_done for one in of["quote"])
+    what = "excerpt that quotes it was" if unread == 1 else "excerpts that quote it were"
+    quoting = f"; {unread} {what} not read again" if unread else ""
+    if of["gone"]:
+        yield f"{of['gone'][0]}{quoting}"
+    elif of["place"]:
+        yield from (str(one) for one in of["place"][: MOST_PLACES - 1])
+        yield from _last_of(of["place"][MOST_PLACES - 1 :], "places in it")
+        if quoting:
+            yield f"{found[0].file}: {quoting.removeprefix('; ')}"
+    elif of["whole"]:
+        problems = "; ".join(dict.fromkeys(one.problem for one in of["whole"]))
+        yield f"{of['whole'][0].file}: {problems}{quoting}"
+    wrong = [one for one in of["quote"] if one not in not_done]
+    is_source = any(one.where.startswith("as quoted in ") for one in wrong)
+    yield from _last_of(wrong, "excerpts that quote it" if is_source else "excerpts in it")
+
+
+def _last_of(failures: list[Failure], what: str) -> Iterator[str]:
+    more = len(failures) - 1
+    if failures:
+        yield f"{failures[0]}{f' (and {more} more {what})' if more else ''}"

@@ -1,0 +1,57 @@
+"""The command that serves runs as pages: what it prints."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.errors import AuditToolError, UsageError
+from uncensoring_chinese_models.text import visible
+
+
+def view(
+    folder: str = "outputs",
+    *,
+    port: int | None = None,
+    open: bool = False,  # noqa: A002 -- what people type
+    json: bool = False,
+) -> int:
+    """Look at runs in a browser: a matrix of topics and models, search, live runs, comparisons.
+
+    Serves pages to this machine alone, and changes nothing in the folder. Ctrl-C ends it. Needs
+    the extra `view`.
+
+    Args:
+        folder (DIR): folder with runs, at any depth, or one run directory.
+        port: port to serve on; by default 8484, or a free one near it.
+        open: open the address in a browser.
+        json: put one machine-readable record with the address on stdout.
+    """
+
+    def announce(address: str) -> None:
+        if json:
+            print_json({"address": address, "folder": folder, "exit_code": None})
+            sys.stdout.flush()
+        else:
+            print(f"{visible(folder)} is at {address}  (Ctrl-C ends it)", flush=True)
+        if open:
+            import webbrowser  # noqa: PLC0415
+
+            webbrowser.open(address)
+
+    try:
+        path = Path(folder)
+        if not path.is_dir():
+            raise UsageError(
+                f"There is no folder {folder}; nothing was started. Name one that holds runs, or "
+                "make a run with: ucm demo"
+            )
+        from uncensoring_chinese_models.viewer import serve  # noqa: PLC0415
+
+        serve(path, port, announce)
+    except AuditToolError as err:
+        if json:
+            print_json({"address": None, "exit_code": err.exit_code, "error": str(err)})
+        raise
+    return 0

@@ -1,0 +1,56 @@
+"""Settings: the config file, endpoints, presets, and the environment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.config.addresses import host_of, is_near, is_private
+    from uncensoring_chinese_models.config.endpoints import Endpoint, Line, Settings
+    from uncensoring_chinese_models.config.environment import (
+        cache_folder,
+        child_environment,
+        read_key,
+    )
+    from uncensoring_chinese_models.config.loading import (
+        LoadedConfig,
+        describe,
+        load_config,
+        parse_mapping,
+    )
+    from uncensoring_chinese_models.config.settings import (
+        BATTERY,
+        MOST_SAMPLES,
+        AuditConfig,
+        Budget,
+        JudgeModel,
+        Retries,
+        recorded_config,
+    )
+
+__all__ = [
+    "BATTERY",
+    "MOST_SAMPLES",
+    "AuditConfig",
+    "Budget",
+    "Endpoint",
+    "JudgeModel",
+    "Line",
+    "LoadedConfig",
+    "Retries",
+    "Settings",
+    "cache_folder",
+    "child_environment",
+    "describe",
+    "host_of",
+    "is_near",
+    "is_private",
+    "load_config",
+    "parse_mapping",
+    "read_key",
+    "recorded_config",
+]
+
+__getattr__ = lazy_door(__name__)

@@ -1,0 +1,39 @@
+"""Which addresses belong to this machine or to a private network."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+_PRIVATE = (".local", ".localdomain", ".internal", ".intranet", ".lan", ".corp", ".home.arpa")
+
+
+def host_of(address: str) -> str:
+    """Return the host of an address; `localhost` if it has none or cannot be read."""
+    try:
+        return urlsplit(address).hostname or "localhost"
+    except ValueError:
+        return "localhost"
+
+
+def is_near(address: str) -> bool:
+    """Tell whether an address is of this machine, or of one that strangers cannot reach."""
+    host = host_of(address)
+    return _is_this_machine(host) or is_private(host)
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def is_private(host: str) -> bool:
+    """Tell whether it is a machine that strangers cannot reach, this one aside."""
+    if _is_this_machine(host):
+        return False
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." not in host or host.lower().endswith(_PRIVATE)

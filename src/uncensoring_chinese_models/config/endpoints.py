@@ -1,0 +1,189 @@
+"""Where a model is reached: addresses, keys by the name of their variable, prices.
+
+Servers are data (`presets`), not classes.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    field_validator,
+    model_validator,
+)
+
+from uncensoring_chinese_models.config.presets import PRESETS, Preset, PresetName
+from uncensoring_chinese_models.domain import Price
+
+OPENROUTER_HOST = "openrouter.ai"
+OPENROUTER_KEY = "OPENROUTER_API_KEY"
+
+
+def _not_blank(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    if any(ord(char) < 32 or ord(char) == 127 for char in value):
+        raise ValueError("must not hold control characters or line breaks")
+    return value
+
+
+def _http_url(value: str) -> str:
+    parts = urlsplit(value)
+    is_torn = any(char.isspace() or not char.isprintable() for char in value)
+    if is_torn or parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be an address such as http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise ValueError("must not hold a user name or password; use api_key_env")
+    if parts.query or parts.fragment:
+        raise ValueError("must not hold a query or a fragment")
+    _ = parts.port  # an impossible port raises here
+    return value.rstrip("/")
+
+
+def _variable_name(value: str) -> str:
+    if not re.fullmatch("[A-Za-z_][A-Za-z0-9_]*", value):  # it may be the key itself
+        raise ValueError("must be the name of an environment variable, such as MY_API_KEY")
+    return value
+
+
+Line = Annotated[str, AfterValidator(_not_blank)]
+VariableName = Annotated[str, AfterValidator(_variable_name)]
+Url = Annotated[str, AfterValidator(_http_url)]
+
+
+class Settings(BaseModel):
+    """A part of the config: typed strictly, closed to unknown keys."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+class TokenPrice(Settings):
+    """What an endpoint charges, where it does not say so itself."""
+
+    input_usd_per_million: float = Field(ge=0)
+    """USD per million input tokens."""
+    output_usd_per_million: float = Field(ge=0)
+    """USD per million output tokens."""
+
+    def per_token(self) -> Price:
+        """Return the price of one token."""
+        million = Decimal(1_000_000)
+        return Price(
+            Decimal(str(self.input_usd_per_million)) / million,
+            Decimal(str(self.output_usd_per_million)) / million,
+        )
+
+
+_OUR_FIELDS = frozenset(
+    {"model", "models", "messages", "prompt", "stream", "max_tokens", "max_completion_tokens"}
+    | {"n", "best_of", "echo"}
+)
+"""Fields that `extra_body` must leave alone: they would change what is asked, who answers or what
+it may cost; `echo` would return our words as the target's."""
+_SECRET_FIELD = re.compile("(^|_)(api_?key|secret|password|authorization|(access|auth)_token)$")
+
+
+class Endpoint(Settings):
+    """Where one side is reached."""
+
+    preset: PresetName | None = None
+    """Kind of server; by default openrouter, openai_compatible where base_url is given, or our own."""
+    base_url: Url | None = None
+    """Address up to and including /v1; by default the preset's."""
+    api_key_env: VariableName | None = None
+    """Environment variable that holds the key; without it only OpenRouter itself gets one."""
+    headers: dict[str, str] = Field(default_factory=dict)
+    """Extra HTTP headers."""
+    extra_body: dict[str, JsonValue] = Field(default_factory=dict)
+    """Extra fields for each request body."""
+    timeout_s: float = Field(default=300, gt=0)
+    """Longest time one attempt may take."""
+    max_concurrency: int = Field(default=8, ge=1)
+    """Most requests in flight at once."""
+    price: TokenPrice | None = None
+    """What it charges, where the server does not say."""
+
+    @model_validator(mode="after")
+    def _has_address(self) -> Endpoint:
+        if self.traits.is_ours and (self.base_url or self.api_key_env):
+            raise ValueError(f"preset {self.preset} takes no base_url and no api_key_env")
+        if not self.traits.is_ours and not self.address:
+            raise ValueError("preset openai_compatible needs a base_url")
+        clash = set(self.extra_body) & _OUR_FIELDS
+        if clash:
+            raise ValueError(f"extra_body must not set {', '.join(sorted(clash))}")
+        if any(_SECRET_FIELD.search(name.lower()) for name in self.extra_body):
+            raise ValueError("extra_body must hold no secret; use api_key_env")
+        return self
+
+    @field_validator("headers")
+    @classmethod
+    def _no_secret_and_no_line_break(cls, headers: dict[str, str]) -> dict[str, str]:
+        secret = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
+        for name, value in headers.items():
+            if secret.search(name):  # a config is copied into the run directory and published
+                raise ValueError(f"must hold no secret such as {name}; use api_key_env")
+            if not re.fullmatch(r"[!#-'*+.^-z|~0-9A-Z-]+", name) or not value.isprintable():
+                raise ValueError(f"must be HTTP headers, which {name!r} and its value are not")
+        return headers
+
+    @property
+    def preset_name(self) -> PresetName:
+        """The name of the preset that applies."""
+        return self.preset or ("openrouter" if self.base_url is None else "openai_compatible")
+
+    @property
+    def traits(self) -> Preset:
+        """The preset that applies."""
+        return PRESETS[self.preset_name]
+
+    @property
+    def is_openrouter(self) -> bool:
+        """True when the server speaks OpenRouter's dialect."""
+        return self.traits is PRESETS["openrouter"]
+
+    @property
+    def address(self) -> str:
+        """The base address that requests go to."""
+        return self.base_url or self.traits.base_url or ""
+
+    @property
+    def key_variable(self) -> str | None:
+        """The variable whose key this endpoint is given, or None.
+
+        OpenRouter's key goes to OpenRouter's own address alone, never to a look-alike.
+        """
+        if self.api_key_env:
+            return self.api_key_env
+        parts = urlsplit(self.address)
+        is_home = parts.scheme == "https" and parts.hostname == OPENROUTER_HOST
+        return OPENROUTER_KEY if is_home and parts.port in (None, 443) else None
+
+
+class TargetEndpoint(Endpoint):
+    """Where the target is reached, and how it is spoken to."""
+
+    template: str | dict[str, Any] | None = None
+    """Chat template: a family name, or a mapping with user_open etc.; by default by model name."""
+    provider: dict[str, JsonValue] | None = None
+    """OpenRouter's routing object, e.g. {only: [deepinfra], allow_fallbacks: false}."""
+    send_bos: bool | None = None
+    """Whether raw prompts begin with the template's BOS token; by default the preset's."""
+
+    @property
+    def provider_is_pinned(self) -> bool:
+        """True when all samples come from the same provider."""
+        routing = self.provider or {}
+        named = routing.get("only") or routing.get("order")
+        one = isinstance(named, list) and len(named) == 1
+        return one and routing.get("allow_fallbacks") is False

@@ -1,0 +1,249 @@
+"""Read a config file and its overrides; refuse what is wrong with one clear sentence each."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+import yaml
+from pydantic import BaseModel, ValidationError
+
+from uncensoring_chinese_models.config.settings import AuditConfig
+from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.text import preview, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from uncensoring_chinese_models.domain import Json
+
+_MOST_VALUES = 10_000
+_DEEPEST = 50
+_TOO_MUCH = "it is nested too deep or holds too much, counting what its aliases stand for"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedConfig:
+    """A validated config, and the bytes that belong into the run directory."""
+
+    settings: AuditConfig
+    file_bytes: bytes
+    """The file as it was given; with overrides, the merged mapping with the overrides named."""
+
+
+def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
+    """Read the file, apply `key=value` words, validate."""
+    raw = _read(Path(path))
+    mapping = parse_mapping(raw, path)
+    names = [word.partition("=")[0] for word in overrides]
+    for name in names:
+        if names.count(name) > 1:
+            raise ConfigError(f"{name} is given twice on the command line.")
+    for word in overrides:
+        _override(mapping, word)
+    try:
+        settings = AuditConfig.model_validate(mapping)
+    except ValidationError as err:
+        raise ConfigError(f"{path}: {describe(err, AuditConfig)}") from err
+    return LoadedConfig(settings, _merged(mapping, overrides) if overrides else raw)
+
+
+def describe(err: ValidationError, model: type[BaseModel], whole: str = "config") -> str:
+    """Say in one sentence what is wrong with the first few fields, or with the whole."""
+    sentences = [_sentence(dict(item), model, whole) for item in err.errors(include_url=False)]
+    shown = "; ".join(sentences[:3])
+    return shown + (f"; and {len(sentences) - 3} more" if len(sentences) > 3 else "") + "."
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML's safe loader, which also refuses a key given twice and endless merging."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 -- the signature is PyYAML's
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue  # refused below, as a key that is no text
+            if key.value in seen:
+                line = key.start_mark.line + 1
+                raise ConfigError(f"the key {key.value!r} is given twice (line {line})")
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        if len(node.value) > _MOST_VALUES:
+            raise ConfigError(_TOO_MUCH)
+
+
+def _load_yaml(text: str) -> object:
+    """Read YAML; a few lines of aliases must not grow beyond all bounds later on."""
+    value = yaml.load(text, _UniqueKeyLoader)  # noqa: S506 -- it is a SafeLoader
+    pending, count = [(value, 0)], 0
+    while pending:
+        item, depth = pending.pop()
+        held = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+        count += len(held)
+        if count > _MOST_VALUES or depth > _DEEPEST:
+            raise ConfigError(_TOO_MUCH)
+        pending += [(child, depth + 1) for child in held]
+    return value
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(f"There is no config file {path}.") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path} is a folder; give the path of a YAML file.") from None
+    except OSError as err:
+        raise ConfigError(f"The config file {path} cannot be read: {err.strerror}.") from err
+
+
+def parse_mapping(raw: bytes, path: str | Path) -> Json:
+    """Return the mapping that the bytes of a YAML file hold; the path is for messages only."""
+    try:
+        mapping = _load_yaml(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8 text.") from None
+    except ConfigError as err:
+        raise ConfigError(f"{path}: {err}.") from None
+    except (yaml.YAMLError, RecursionError, ValueError) as err:
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(err)}.") from err
+    if not isinstance(mapping, dict):
+        kind = "empty" if mapping is None else f"a {type(mapping).__name__}"
+        raise ConfigError(f"{path} must hold a mapping of keys to values, but it is {kind}.")
+    if any(not isinstance(key, str) for key in mapping):
+        raise ConfigError(f"{path}: every key must be text.")
+    return mapping
+
+
+def _yaml_problem(err: Exception) -> str:
+    mark = getattr(err, "problem_mark", None)
+    problem = getattr(err, "problem", None) or " ".join(str(err).split())[:200] or "nested too deep"
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
+
+
+def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
+    head = "# Merged from the given config and these overrides:\n"
+    names = "".join(f"#   {visible(word)}\n" for word in overrides)
+    body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
+    if "\x85" in body:  # written as it is, it would be read back as a line feed
+        body = yaml.safe_dump(mapping, sort_keys=False)
+    return (head + names + body).encode("utf-8", "backslashreplace")
+
+
+# --- overrides ----------------------------------------------------------------------------------
+
+
+def _override(mapping: Json, word: str) -> None:
+    """Apply one word: ``sampling.temperature=1.0``, ``"topic=Hong Kong, 2019"``."""
+    name, equals, text = word.partition("=")
+    if not equals:
+        raise ConfigError(
+            f'{word!r} is not an override; write key=value, such as "topic=Hong Kong, 2019".'
+        )
+    *parents, last = path = name.split(".")
+    value = _value_for(path, text)
+    for parent in parents:
+        child = mapping.setdefault(parent, {})
+        if not isinstance(child, dict):
+            raise ConfigError(f"{name}: {parent} is not a group of settings in this config.")
+        child = dict(child)  # an alias may share it with another group
+        mapping[parent] = child
+        mapping = child
+    mapping[last] = value
+
+
+def _value_for(path: list[str], text: str) -> object:
+    """Type the text as its field wants it; a text field takes it literally."""
+    annotation: Any = AuditConfig
+    for depth, name in enumerate(path):
+        model = _settings_in(annotation)
+        if model is None:  # below a free-form mapping, such as provider
+            return _as_yaml(path, text)
+        if name not in model.model_fields:
+            raise ConfigError(f"{_unknown_key('.'.join(path[: depth + 1]), name, model)}.")
+        annotation = model.model_fields[name].annotation
+    held = _settings_in(annotation)
+    if held is not None:
+        group, first = ".".join(path), next(iter(held.model_fields))
+        raise ConfigError(
+            f"{group} is a group of settings; name one of its keys, such as {group}.{first}=VALUE."
+        )
+    members = _members(annotation)
+    takes_text = str in members and dict not in [get_origin(member) for member in members]
+    if takes_text and not (text in ("null", "~", "") and type(None) in members):
+        return text
+    return _as_yaml(path, text)
+
+
+_UNIONS = (Union, type(int | str))
+
+
+def _members(annotation: object) -> list[object]:
+    """Return the types that an annotation allows."""
+    parts = get_args(annotation) if get_origin(annotation) in _UNIONS else (annotation,)
+    return [get_args(part)[0] if get_origin(part) is Annotated else part for part in parts]
+
+
+def _as_yaml(path: list[str], text: str) -> object:
+    try:
+        return _load_yaml(text)
+    except (ConfigError, yaml.YAMLError, RecursionError, ValueError) as err:
+        raise ConfigError(f"{'.'.join(path)}: '{preview(text, 80)}' is not a valid value.") from err
+
+
+def _settings_in(annotation: object) -> type[BaseModel] | None:
+    for member in _members(annotation):
+        if isinstance(member, type) and issubclass(member, BaseModel):
+            return member
+    return None
+
+
+# --- sentences ----------------------------------------------------------------------------------
+
+
+def _sentence(error: dict[str, Any], model: type[BaseModel], whole: str) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "extra_forbidden":
+        return _unknown_key(where, str(error["loc"][-1]), _model_at(model, error["loc"][:-1]))
+    if error["type"] == "missing":
+        return f"{where} is missing"
+    message = error["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:]
+    message = message.replace("input should be", "must be")
+    given = error.get("input")
+    # Our own sentences say enough, and what they refuse may hold a password or a key.
+    hidden = error["type"] == "value_error" or isinstance(given, dict | list | BaseModel)
+    shown = "" if hidden else f", not {given!r}"
+    hint = ""
+    if error["type"] == "string_type" and isinstance(given, int | float | date):
+        hint = " (put it in quotes)"
+    return f"{where or whole} {message}{shown[:80]}{hint}"
+
+
+def _unknown_key(where: str, name: str, model: type[BaseModel] | None) -> str:
+    known = sorted(model.model_fields) if model else []
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(known)}"
+    return f"unknown key {where} ({hint})"
+
+
+def _model_at(model: type[BaseModel], path: Sequence[object]) -> type[BaseModel] | None:
+    current: type[BaseModel] | None = model
+    for part in path:
+        if isinstance(part, int):
+            continue  # an entry of the list that the part before it names
+        if current is None or part not in current.model_fields:
+            return None
+        kinds = (current.model_fields[str(part)].annotation,)
+        kinds += get_args(kinds[0]) if get_origin(kinds[0]) is list else ()
+        current = next(filter(None, map(_settings_in, kinds)), None)
+    return current

@@ -1,1 +1,0 @@
-"""The doctor: whether an endpoint does what an audit takes for granted."""

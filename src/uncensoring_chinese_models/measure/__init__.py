@@ -1,0 +1,136 @@
+"""Measure a run against known facts: facts files, judges, likelihood, comparisons and scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.answers import ASKING_ARM, CellState, Judged
+    from uncensoring_chinese_models.measure.compare.pairs import (
+        Measure,
+        Pair,
+        PairedCell,
+        PairVerdict,
+        Tally,
+        Unit,
+    )
+    from uncensoring_chinese_models.measure.compare.runs import Compared, as_json, compare_runs
+    from uncensoring_chinese_models.measure.compare.token_bills import tokens_of
+    from uncensoring_chinese_models.measure.compare.withheld import Kind
+    from uncensoring_chinese_models.measure.fact_auditor import BatteryAuditor
+    from uncensoring_chinese_models.measure.facts.lint import problems_of
+    from uncensoring_chinese_models.measure.facts.schema import (
+        Ending,
+        Fact,
+        Facts,
+        builtin_topics,
+        builtin_worlds,
+        load_facts,
+        parse_facts,
+        read_facts,
+    )
+    from uncensoring_chinese_models.measure.facts.truth import builtin_truth
+    from uncensoring_chinese_models.measure.inference.tests import exclusive_contrast, holm, mcnemar
+    from uncensoring_chinese_models.measure.judges.panel import Panel
+    from uncensoring_chinese_models.measure.judging import (
+        Court,
+        RunJudged,
+        court_for,
+        folder_beside,
+        judge_run,
+    )
+    from uncensoring_chinese_models.measure.labels import Desk, open_desk, read_sheet, write_sheet
+    from uncensoring_chinese_models.measure.likelihood import (
+        KNOWN_FROM,
+        Choice,
+        Likelihood,
+        StoredScores,
+        choice_of,
+    )
+    from uncensoring_chinese_models.measure.matrix import (
+        Cell,
+        FactVerdict,
+        Matrix,
+        samples_to_decide,
+    )
+    from uncensoring_chinese_models.measure.probe_settings import (
+        any_config,
+        probe_config,
+        too_few_samples,
+    )
+    from uncensoring_chinese_models.measure.rater_accuracy import (
+        accuracy_lines,
+        weigh,
+        worth_to_json,
+        write_worth,
+    )
+    from uncensoring_chinese_models.measure.score.scorecard import score_lines, score_run
+    from uncensoring_chinese_models.measure.score.scoring import Score
+    from uncensoring_chinese_models.measure.scored_endings import first_calls, score_facts, to_json
+
+__all__ = [
+    "ASKING_ARM",
+    "KNOWN_FROM",
+    "BatteryAuditor",
+    "Cell",
+    "CellState",
+    "Choice",
+    "Compared",
+    "Court",
+    "Desk",
+    "Ending",
+    "Fact",
+    "FactVerdict",
+    "Facts",
+    "Judged",
+    "Kind",
+    "Likelihood",
+    "Matrix",
+    "Measure",
+    "Pair",
+    "PairVerdict",
+    "PairedCell",
+    "Panel",
+    "RunJudged",
+    "Score",
+    "StoredScores",
+    "Tally",
+    "Unit",
+    "accuracy_lines",
+    "any_config",
+    "as_json",
+    "builtin_topics",
+    "builtin_truth",
+    "builtin_worlds",
+    "choice_of",
+    "compare_runs",
+    "court_for",
+    "exclusive_contrast",
+    "first_calls",
+    "folder_beside",
+    "holm",
+    "judge_run",
+    "load_facts",
+    "mcnemar",
+    "open_desk",
+    "parse_facts",
+    "probe_config",
+    "problems_of",
+    "read_facts",
+    "read_sheet",
+    "samples_to_decide",
+    "score_facts",
+    "score_lines",
+    "score_run",
+    "to_json",
+    "tokens_of",
+    "too_few_samples",
+    "weigh",
+    "worth_to_json",
+    "write_sheet",
+    "write_worth",
+]
+
+__getattr__ = lazy_door(__name__)

@@ -1,0 +1,1 @@
+"""Compare runs, arms or languages fact by fact."""

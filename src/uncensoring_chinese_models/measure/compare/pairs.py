@@ -1,0 +1,336 @@
+"""Two sides on the same cells: what they tell, who withholds, and whether that is more than chance.
+
+A side is a run, an arm or a language; a unit is what two sides have in common: a fact, and of run,
+arm and language those that are not compared. In each unit three shares are tested: samples that
+tell the fact, that the host withheld, that the model withheld. All tests of a comparison are one
+family, adjusted by Holm, so that identical sides are said to differ in at most 5 % of comparisons.
+Samples of which nobody can say who withheld them are counted against a difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal, NamedTuple, get_args
+
+from uncensoring_chinese_models.measure.answers import CellState
+from uncensoring_chinese_models.measure.compare.withheld import (
+    BY_HOST,
+    BY_MODEL,
+    KINDS,
+    Heard,
+    Kind,
+)
+from uncensoring_chinese_models.measure.inference.tests import (
+    Estimate,
+    Share,
+    holm,
+    independent_difference,
+    independent_test,
+)
+from uncensoring_chinese_models.measure.matrix import (
+    ALPHA,
+    LEFT_OUT,
+    Cell,
+    Comparison,
+    build_cells,
+    compare_cells,
+)
+from uncensoring_chinese_models.rates import Rate, rate
+
+Dimension = Literal["run", "arm", "language"]
+DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
+Measure = Literal["told", "host", "model"]
+MEASURES: dict[Measure, tuple[Kind, ...]] = {"told": ("told",), "host": BY_HOST, "model": BY_MODEL}
+Who = Literal["host", "model"]
+PairVerdict = Literal["host", "model", "both", "asking", "telling", "unknown", "same"]
+
+MOSTLY = 0.5
+"""Share of what a side does not tell from which nobody can say who withheld it."""
+
+
+class Unit(NamedTuple):
+    """What two sides have in common; empty where that is what is compared."""
+
+    run: str
+    fact: str
+    arm: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the samples of one side do with one unit."""
+
+    heard: tuple[Heard, ...]
+    kinds: dict[Kind, int]
+
+    @property
+    def states(self) -> dict[CellState, int]:
+        """How many samples are in each state, as `ucm judge` tells them."""
+        counts = Counter(each.judged.state for each in self.heard)
+        return {state: counts[state] for state in get_args(CellState)}
+
+    @property
+    def came_back(self) -> bool:
+        """True when any sample can show knowledge, as the matrix counts them."""
+        return any(each.judged.state not in LEFT_OUT for each in self.heard)
+
+    def rate(self, measure: Measure | Literal["unknown"]) -> Rate:
+        """Return how many of the samples that did not fail are so; a blocked one did not fail."""
+        failed, unknown = self.kinds["failed"], self.kinds["unknown"]
+        n = sum(self.kinds.values()) - failed
+        if measure == "unknown":
+            return rate(unknown, n, excluded={"failed": failed})
+        found = sum(self.kinds[kind] for kind in MEASURES[measure])
+        doubtful = {} if measure == "told" else {"unknown": unknown}
+        return rate(found, n, excluded={"failed": failed}, doubtful=doubtful)
+
+    def share(self, measure: Measure, *, most: bool = False) -> Share:
+        """Return the same for a test; at most, if what nobody knows were so too."""
+        found = self.rate(measure)
+        doubtful = sum(found.doubtful.values()) if most else 0
+        return Share(found.successes + doubtful, found.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """One share of two sides: its difference, and how odd it would be without one."""
+
+    difference: Estimate
+    """As it was seen; the interval holds whatever became of what nobody knows."""
+    p_value: float
+    p_adjusted: float
+
+    @property
+    def differs(self) -> bool:
+        """True when the test holds in its family."""
+        return self.p_adjusted < ALPHA
+
+    @property
+    def higher(self) -> int:
+        """Which of the two sides has more, 0 or 1."""
+        return 0 if (self.difference.estimate or 0) > 0 else 1
+
+
+@dataclass(frozen=True, slots=True)
+class PairedCell:
+    """One unit on two sides."""
+
+    unit: Unit
+    tallies: tuple[Tally, Tally]
+    tests: dict[Measure, Tested]
+
+    @property
+    def differs(self) -> tuple[Measure, ...]:
+        """The shares in which the sides differ."""
+        return tuple(measure for measure, test in self.tests.items() if test.differs)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two sides."""
+
+    sides: tuple[str, str]
+    cells: tuple[PairedCell, ...]
+    only_first: tuple[Unit, ...]
+    """Units that only the first side has; they are left out."""
+    only_second: tuple[Unit, ...]
+    knowledge: Comparison
+    unheard: int
+    """Facts left out of knowledge, since on one of the sides nothing came back for them."""
+    verdict: PairVerdict
+    withholds: dict[Who, tuple[str, ...]]
+    """On which of the two sides the host or the model withholds more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Everything that sides are compared by."""
+
+    by: Dimension
+    sides: dict[str, Tally]
+    """All samples of each side in the units that another side has too."""
+    pairs: tuple[Pair, ...]
+
+    @property
+    def tests(self) -> int:
+        """How many tests are in the family."""
+        return sum(len(cell.tests) for pair in self.pairs for cell in pair.cells)
+
+
+_Table = Mapping[str, Mapping[Unit, Tally]]
+
+
+def pair_sides(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> Paired:
+    """Compare the sides in pairs, on the units that both have.
+
+    Raises:
+        MissingExtraError: the extra `analysis` is not installed.
+    """
+    table = _tabulate(by, heard, kinds)
+    drafts = [
+        (sides, unit, measure)
+        for sides in combinations(table, 2)
+        for unit in table[sides[0]]
+        if unit in table[sides[1]]
+        for measure in MEASURES
+    ]
+    found = [
+        _test(table[one][unit], table[other][unit], measure)
+        for (one, other), unit, measure in drafts
+    ]
+    adjusted = holm([each.p_value for each in found])
+    tests: dict[tuple[str, ...], dict[Unit, dict[Measure, Tested]]] = {}
+    for (sides, unit, measure), each, p in zip(drafts, found, adjusted, strict=True):
+        tests.setdefault(sides, {}).setdefault(unit, {})[measure] = replace(each, p_adjusted=p)
+    known = _knowledge(table)
+    pairs = tuple(
+        _pair(by, (one, other), table, tests.get((one, other), {}), known[one, other])
+        for one, other in combinations(table, 2)
+    )
+    return Paired(by, {side: _common(side, table) for side in table}, pairs)
+
+
+def _test(one: Tally, other: Tally, measure: Measure) -> Tested:
+    """Test a difference as it was seen, and as it is if the lower side's unknown were so too.
+
+    The larger p counts; it is 1 where the difference is then gone or turned round.
+    """
+    seen = (one.share(measure), other.share(measure))
+    raised = (
+        (one.share(measure, most=True), seen[1]),
+        (seen[0], other.share(measure, most=True)),
+    )
+    spans = [independent_difference(*each) for each in (seen, *raised)]
+    estimate = spans[0].estimate or 0.0
+    higher = 0 if estimate > 0 else 1
+    left = spans[2 - higher].estimate or 0.0
+    is_gone = estimate * left <= 0
+    p = 1.0 if is_gone else max(independent_test(*seen), independent_test(*raised[1 - higher]))
+    whole = replace(
+        spans[0], low=min(each.low for each in spans), high=max(each.high for each in spans)
+    )
+    return Tested(whole, p, p)
+
+
+def _tabulate(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> _Table:
+    groups: dict[str, dict[Unit, list[tuple[Heard, Kind]]]] = defaultdict(lambda: defaultdict(list))
+    for each, kind in zip(heard, kinds, strict=True):
+        judged = each.judged
+        unit = Unit(each.run, judged.fact, judged.arm, judged.language)
+        groups[getattr(unit, by)][unit._replace(**{by: ""})].append((each, kind))
+    return {
+        side: {unit: _tally(found) for unit, found in units.items()}
+        for side, units in groups.items()
+    }
+
+
+def _tally(found: Sequence[tuple[Heard, Kind]]) -> Tally:
+    counts = Counter(kind for _, kind in found)
+    return Tally(tuple(each for each, _ in found), {kind: counts[kind] for kind in KINDS})
+
+
+def _common(side: str, table: _Table) -> Tally:
+    """Return the samples of a side in the units that any other side has."""
+    others = {unit for other, units in table.items() if other != side for unit in units}
+    shared = [tally for unit, tally in table[side].items() if unit in others]
+    heard = tuple(each for tally in shared for each in tally.heard)
+    return Tally(heard, {kind: sum(tally.kinds[kind] for tally in shared) for kind in KINDS})
+
+
+def _knowledge(table: _Table) -> dict[tuple[str, str], tuple[Comparison, int]]:
+    """Return of how many facts only one of two sides shows knowledge, and how many are left out.
+
+    A side shows knowledge of a fact if any of its cells does in which something came back on both.
+    """
+    found = [_known(table, sides) for sides in combinations(table, 2)]
+    adjusted = holm([each.p_value for each, _ in found])
+    pairs = zip(found, adjusted, strict=True)
+    return {each.arms: (replace(each, p_adjusted=p), unheard) for (each, unheard), p in pairs}
+
+
+def _known(table: _Table, sides: tuple[str, str]) -> tuple[Comparison, int]:
+    shared = [unit for unit in table[sides[0]] if unit in table[sides[1]]]
+    common = [unit for unit in shared if all(table[side][unit].came_back for side in sides)]
+    by_fact: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
+    for side in sides:
+        samples = [[each.judged for each in table[side][unit].heard] for unit in common]
+        for unit, cell in zip(common, build_cells(samples), strict=True):
+            of_fact = by_fact[unit.run, unit.fact]
+            if side not in of_fact or cell.shows_knowledge:
+                of_fact[side] = cell
+    (comparison,) = compare_cells(by_fact, sides)
+    return comparison, len({(unit.run, unit.fact) for unit in shared}) - len(by_fact)
+
+
+def _pair(
+    by: Dimension,
+    sides: tuple[str, str],
+    table: _Table,
+    tests: Mapping[Unit, dict[Measure, Tested]],
+    knowledge: tuple[Comparison, int],
+) -> Pair:
+    one, other = (table[side] for side in sides)
+    cells = tuple(
+        PairedCell(unit, (one[unit], other[unit]), found) for unit, found in tests.items()
+    )
+    withholds: dict[Who, tuple[str, ...]] = {
+        "host": tuple(sides[place] for place in sorted(set(_host_in(cells)))),
+        "model": tuple(sides[place] for place in sorted(set(_model_in(cells)))),
+    }
+    return Pair(
+        sides,
+        cells,
+        tuple(unit for unit in one if unit not in other),
+        tuple(unit for unit in other if unit not in one),
+        *knowledge,
+        _conclude(by, cells, withholds),
+        withholds,
+    )
+
+
+def _host_in(cells: Sequence[PairedCell]) -> Iterator[int]:
+    """Yield the sides on which the host withholds more."""
+    for cell in cells:
+        if cell.tests["host"].differs:
+            yield cell.tests["host"].higher
+
+
+def _model_in(cells: Sequence[PairedCell]) -> Iterator[int]:
+    """Yield the sides on which the model withholds more.
+
+    Where the host withholds more on the other side, nobody saw what the model wrote there.
+    """
+    for cell in cells:
+        host, model = cell.tests["host"], cell.tests["model"]
+        is_hidden = host.differs and host.higher != model.higher
+        if model.differs and not is_hidden:
+            yield model.higher
+
+
+def _conclude(
+    by: Dimension, cells: Sequence[PairedCell], withholds: Mapping[Who, object]
+) -> PairVerdict:
+    if withholds["host"]:
+        return "both" if withholds["model"] else "host"
+    told = [cell for cell in cells if cell.tests["told"].differs]
+    if by != "run" and (withholds["model"] or told):
+        return "unknown" if not withholds["model"] and _is_open(told) else "asking"
+    if withholds["model"]:
+        return "model"
+    if told:
+        return "unknown" if _is_open(told) else "telling"
+    return "same"
+
+
+def _is_open(told: Sequence[PairedCell]) -> bool:
+    """Tell whether most of what the lower side does not tell was withheld by nobody knows whom."""
+    unknown = silent = 0
+    for cell in told:
+        kinds = cell.tallies[1 - cell.tests["told"].higher].kinds
+        unknown += kinds["unknown"]
+        silent += sum(kinds.values()) - kinds["told"] - kinds["failed"]
+    return unknown > MOSTLY * silent

@@ -1,0 +1,293 @@
+"""Read the runs that are to be compared, compare them, and say what came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models.config import is_near
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import ConfigError, UsageError
+from uncensoring_chinese_models.measure.answers import judge_battery
+from uncensoring_chinese_models.measure.compare.pairs import (
+    DIMENSIONS,
+    Dimension,
+    Pair,
+    Paired,
+    PairedCell,
+    Tally,
+    pair_sides,
+)
+from uncensoring_chinese_models.measure.compare.token_bills import tokens_of
+from uncensoring_chinese_models.measure.compare.withheld import (
+    BY_HOST,
+    Canned,
+    Heard,
+    Kind,
+    Withholding,
+)
+from uncensoring_chinese_models.measure.facts.schema import Facts, load_facts
+from uncensoring_chinese_models.measure.judging import facts_of
+from uncensoring_chinese_models.measure.score.scorecard import RunFiles, read_run
+from uncensoring_chinese_models.runs import is_battery, read_responses, read_summary
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.compare.pairs import Measure
+
+_MEASURES: tuple[Measure, ...] = ("told", "host", "model")
+_OWN_PRESETS = ("vllm", "sglang", "llama_cpp", "ollama", "organism", "builtin")
+_SETTINGS = (
+    *("max_tokens", "temperature", "top_p", "n", "stop", "prefill"),
+    *("assistant_via", "thinking", "template"),
+)
+MOST_EXAMPLES = 3
+"""Of each way in which a host withholds, how many samples of a side are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of sampling in which the runs differ, and its value in each of them."""
+
+    name: str
+    values: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of a comparison."""
+
+    topic: str
+    runs: dict[str, str]
+    """The model of each run."""
+    settings: tuple[Setting, ...]
+    paired: Paired
+    canned: tuple[tuple[Canned, dict[Kind, int]], ...]
+    """Texts that came back to the letter for different facts, and who was found behind them."""
+    examples: tuple[tuple[str, Kind, Heard], ...]
+    """Samples that a host withheld, by side."""
+
+
+def compare_runs(
+    folders: Sequence[Path], by: str | None = None, facts_name: str | None = None
+) -> Compared:
+    """Compare finished runs of the battery, or the arms or languages of one.
+
+    Raises:
+        ConfigError: there is nothing to compare them by, or nothing that two sides have in common.
+        RunStoreError: one is no run directory, or the run has not finished.
+        CorruptRunError: files of one are not those that its summary lists.
+        MissingExtraError: the extra `analysis` is not installed.
+    """
+    dimension = _dimension(by, folders)
+    files = [read_run(folder) for folder in folders]
+    for folder, found in zip(folders, files, strict=True):
+        if not is_battery(found.summary):
+            raise ConfigError(
+                f"{folder} is the run of an audit, in which nobody asked for each fact; nothing was "
+                "compared. Compare runs of ucm probe."
+            )
+    facts = _shared_facts(folders, facts_name)
+    heard = [
+        each
+        for folder, name, found in zip(folders, _names(folders), files, strict=True)
+        for each in _hear(folder, name, found, facts)
+    ]
+    withholding = Withholding(heard)
+    paired = pair_sides(dimension, heard, withholding.kinds)
+    _refuse_nothing_in_common(paired)
+    return Compared(
+        facts.topic,
+        {each.run: each.model for each in heard},
+        tuple(_differing(files)),
+        paired,
+        tuple(_kinds_of(withholding, heard)),
+        tuple(_examples(paired.by, withholding, heard)),
+    )
+
+
+def _dimension(by: str | None, folders: Sequence[Path]) -> Dimension:
+    if not folders:
+        raise UsageError("RUN_DIR is missing; name the runs that are to be compared.")
+    resolved = [folder.resolve() for folder in folders]
+    twice = next((f for f, r in zip(folders, resolved, strict=True) if resolved.count(r) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is given twice; a run cannot be compared with itself.")
+    wanted = by or ("arm" if len(folders) == 1 else "run")
+    for dimension in DIMENSIONS:
+        if wanted == dimension:
+            if dimension == "run" and len(folders) == 1:
+                raise UsageError("--by run needs two runs; name another, or use --by arm.")
+            return dimension
+    raise UsageError(f"--by takes {', '.join(DIMENSIONS[:-1])} or {DIMENSIONS[-1]}, not '{by}'.")
+
+
+def _shared_facts(folders: Sequence[Path], name: str | None) -> Facts:
+    if name is not None:
+        return load_facts(name)
+    first = facts_of(folders[0])
+    for folder in folders[1:]:
+        if facts_of(folder) != first:
+            raise ConfigError(
+                f"{folders[0]} and {folder} were made with different facts files, so that their "
+                "probes are not the same; nothing was compared. Probe both with one file."
+            )
+    return first
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Return what each run is called: its folder's name, or the path where two are alike."""
+    names = [folder.resolve().name for folder in folders]
+    return [
+        name if names.count(name) == 1 else str(folder)
+        for folder, name in zip(folders, names, strict=True)
+    ]
+
+
+def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[Heard]:
+    config = read_summary(files.summary).config
+    endpoint = config.audited_endpoint
+    address = f"{endpoint.preset} {endpoint.base_url or ''}"
+    responses = read_responses(files.responses)
+    judged = judge_battery(responses, facts)
+    if not judged:
+        raise ConfigError(
+            f"In {folder} nobody was asked for the facts of {facts.topic}; nothing was compared. "
+            "Make a run that can be with ucm probe CONFIG."
+        )
+    is_own = is_own_server(endpoint.preset, endpoint.base_url)
+    samples = {(r.iteration, s.arm, s.index): s for r in responses for s in r.samples}
+    for each in judged:
+        sample = samples[each.iteration, each.arm, each.sample]
+        host = sample.provider or address
+        yield Heard(name, config.audited_model, host, each, sample, is_own)
+
+
+def is_own_server(preset: object, base_url: str | None) -> bool:
+    """Tell whether a server is likely that of whoever asks."""
+    return preset in _OWN_PRESETS or (base_url is not None and is_near(base_url))
+
+
+def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
+    """Yield the settings in which the runs differ; a run from before there was one has None."""
+    configs = [read_summary(each.summary).config for each in files]
+    found = [each.sampling | {"template": each.audited_endpoint.template} for each in configs]
+    for name in _SETTINGS:
+        values = tuple(each.get(name) for each in found)
+        if any(value != values[0] for value in values):
+            yield Setting(name, values)
+
+
+def _refuse_nothing_in_common(paired: Paired) -> None:
+    if len(paired.sides) < 2:
+        only = next(iter(paired.sides), "none")
+        raise ConfigError(
+            f"There is one {paired.by} only ({only}); nothing was compared. Name a run with "
+            f"another, or compare by something else with --by {'|'.join(DIMENSIONS)}."
+        )
+    if not any(pair.cells for pair in paired.pairs):
+        raise ConfigError(
+            f"No fact was asked for in the same way on two sides ({', '.join(paired.sides)}); "
+            "nothing was compared. Probe with the same facts, arms and languages."
+        )
+
+
+def _kinds_of(
+    withholding: Withholding, heard: Sequence[Heard]
+) -> Iterator[tuple[Canned, dict[Kind, int]]]:
+    kind_of = dict(zip(map(id, heard), withholding.kinds, strict=True))
+    for canned in withholding.canned:
+        counts = Counter(kind_of[id(each)] for each in canned.heard)
+        if set(counts) - {"otherwise"}:
+            yield canned, dict(counts)
+
+
+def _examples(
+    by: Dimension, withholding: Withholding, heard: Sequence[Heard]
+) -> Iterator[tuple[str, Kind, Heard]]:
+    shown: Counter[tuple[str, Kind]] = Counter()
+    for each, kind in zip(heard, withholding.kinds, strict=True):
+        side = each.run if by == "run" else getattr(each.judged, by)
+        if kind in BY_HOST and shown[side, kind] < MOST_EXAMPLES:
+            shown[side, kind] += 1
+            yield side, kind, each
+
+
+# --- JSON ---------------------------------------------------------------------------------------
+
+
+def as_json(compared: Compared) -> Json:
+    """Return everything as JSON; text of models is as it came."""
+    paired = compared.paired
+    return {
+        "topic": compared.topic,
+        "by": paired.by,
+        "runs": [{"run": run, "model": model} for run, model in compared.runs.items()],
+        "settings": [
+            {"setting": each.name, "values": list(each.values)} for each in compared.settings
+        ],
+        "sides": [
+            {"side": side, **_tally_json(tally)}
+            | {"host": asdict(tally.rate("host")), "model": asdict(tally.rate("model"))}
+            | {"unknown": asdict(tally.rate("unknown"))}
+            for side, tally in paired.sides.items()
+        ],
+        "tests": paired.tests,
+        "pairs": [_pair_json(pair) for pair in paired.pairs],
+        "canned": [
+            {
+                "text": canned.text,
+                "facts": list(canned.facts),
+                "across_makers": canned.is_shared,
+                "kinds": kinds,
+                "samples": [_place(each) for each in canned.heard],
+            }
+            for canned, kinds in compared.canned
+        ],
+        "examples": [
+            {"side": side, "kind": kind, "text": each.sample.text, **_place(each)}
+            for side, kind, each in compared.examples
+        ],
+    }
+
+
+def _pair_json(pair: Pair) -> Json:
+    known = pair.knowledge
+    return {
+        "sides": list(pair.sides),
+        "verdict": pair.verdict,
+        "withholds": {who: list(sides) for who, sides in pair.withholds.items()},
+        "only_first": [unit._asdict() for unit in pair.only_first],
+        "only_second": [unit._asdict() for unit in pair.only_second],
+        "knowledge": {key: value for key, value in asdict(known).items() if key != "arms"}
+        | {"left_out": pair.unheard},
+        "cells": [_cell_json(cell) for cell in pair.cells],
+    }
+
+
+def _cell_json(cell: PairedCell) -> Json:
+    return {
+        **cell.unit._asdict(),
+        "differs": list(cell.differs),
+        "sides": [_tally_json(tally) for tally in cell.tallies],
+        "tests": {measure: asdict(cell.tests[measure]) for measure in _MEASURES},
+    }
+
+
+def _tally_json(tally: Tally) -> Json:
+    told = asdict(tally.rate("told"))
+    return {"states": tally.states, "kinds": tally.kinds, "told": told}
+
+
+def _place(heard: Heard) -> Json:
+    judged = heard.judged
+    return {
+        "run": heard.run,
+        "fact": judged.fact,
+        "iteration": judged.iteration,
+        "arm": judged.arm,
+        "sample": judged.sample,
+        "tokens": tokens_of(heard.sample),
+    }

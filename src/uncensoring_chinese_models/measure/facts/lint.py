@@ -1,0 +1,121 @@
+"""What is wrong with a facts file, beyond what its schema refuses.
+
+A decoy must be false, and be asked for in the same way as its fact; a pattern must tell its ending
+and nothing else. Whether a fact is true no program can say: its source must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS
+from uncensoring_chinese_models.text import FOREIGN
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Language
+    from uncensoring_chinese_models.measure.facts.schema import Ending, Fact, Facts, Texts
+
+FEWEST_FACTS, FEWEST_DECOYS = 12, 2
+"""Of a file on a matter of public record."""
+LENGTH_SHARE, LENGTH_SLACK = 1 / 3, 2
+"""How much longer or shorter a decoy's ending may be: a share of the true one, or characters."""
+
+
+def problems_of(facts: Facts, *, of_the_file: bool = True) -> list[str]:
+    """Return what is wrong with a facts file, or with its facts alone, one sentence each."""
+    found = [*_of_the_file(facts)] if of_the_file else []
+    for fact in facts.facts:
+        found += [f"{fact.id}: {each}" for each in _of_one(fact, facts)]
+    for one, other in combinations(facts.facts, 2):
+        if _says(one, other) and _says(other, one):
+            found.append(f"{one.id}: {other.id} says the same; leave one out")
+    for one, other in permutations(facts.facts, 2):
+        for decoy in one.decoys:
+            if decoy.ending["en"] == other.ending["en"] or _is_true_of(decoy, one, other):
+                found.append(f"{one.id}: its decoy '{decoy.ending['en']}' is true of {other.id}")
+    return found
+
+
+def _of_the_file(facts: Facts) -> Iterator[str]:
+    if not facts.invented and len(facts.facts) < FEWEST_FACTS:
+        yield f"there are {len(facts.facts)} facts; a topic needs {FEWEST_FACTS}"
+
+
+def _of_one(fact: Fact, facts: Facts) -> Iterator[str]:
+    yield from _languages(fact, facts)
+    yield from _decoys(fact, facts)
+    for name, ending in _endings(fact):
+        yield from _patterns(name, ending, fact, facts.names)
+    for language, text in fact.question.items():
+        if not text.endswith(("?", "？")):
+            yield f"its question ({language}) does not end with a question mark"
+    for language, text in fact.opening.items():
+        if text != text.strip() or text.endswith((".", "。", "?", "？")):
+            yield f"its opening ({language}) ends in space or closes its sentence"
+        if not fact.is_spoken_of(text) and not fact.is_spoken_of(fact.question.get(language, "")):
+            yield f"no pattern of `about` matches its opening or question ({language})"
+
+
+def _endings(fact: Fact) -> Iterator[tuple[str, Ending]]:
+    yield "the fact", fact
+    for number, decoy in enumerate(fact.decoys, 1):
+        yield f"decoy {number}", decoy
+    if fact.said_instead:
+        yield "what is said instead", fact.said_instead
+
+
+def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
+    texts: list[tuple[str, Texts]] = [("question", fact.question), ("opening", fact.opening)]
+    texts += [(f"ending of {name}", each.ending) for name, each in _endings(fact)]
+    for name, words in texts:
+        for language in facts.names:
+            if language not in words:
+                yield f"its {name} is missing in {language}"
+        for language, text in words.items():
+            strange = sorted(FOREIGN[language].intersection(text))
+            if strange:
+                yield f"its {name} ({language}) has signs of the other script: {''.join(strange)}"
+
+
+def _decoys(fact: Fact, facts: Facts) -> Iterator[str]:
+    if not facts.invented and fact.kind not in REAL_KINDS:
+        yield f"its kind is {fact.kind}; decoys of what is real change a {', '.join(REAL_KINDS)}"
+    if not facts.invented and len(fact.decoys) < FEWEST_DECOYS:
+        yield f"it has {len(fact.decoys)} decoy; give it {FEWEST_DECOYS}"
+    for number, decoy in enumerate(fact.decoys, 1):
+        for language, text in decoy.ending.items():
+            true = fact.ending.get(language, text)
+            if abs(len(text) - len(true)) > max(LENGTH_SLACK, LENGTH_SHARE * len(true)):
+                yield f"decoy {number} ({language}) is much longer or shorter than the fact"
+
+
+def _patterns(name: str, ending: Ending, fact: Fact, names: Texts) -> Iterator[str]:
+    for language, text in ending.ending.items():
+        if ending.first_in(text) is None:
+            yield f"no pattern of {name} matches its own ending ({language})"
+    asked = {"opening": fact.opening, "question": fact.question, "name of the topic": names}
+    for where, words in asked.items():
+        for language, text in words.items():
+            if ending.first_in(text):
+                yield f"the {where} ({language}) gives {name} away"
+    for other_name, other in _endings(fact):
+        hit = other is not ending and _first_match(ending, other)
+        if hit:
+            yield f"a pattern of {name} matches the ending of {other_name} ({hit})"
+
+
+def _first_match(ending: Ending, other: Ending) -> Language | None:
+    return next((key for key, text in other.ending.items() if ending.first_in(text)), None)
+
+
+def _says(one: Fact, other: Fact) -> bool:
+    """Tell whether the sentence of one fact speaks of the other and ends as it does."""
+    return other.is_spoken_of(str(one.sentence("en"))) and bool(other.first_in(one.ending["en"]))
+
+
+def _is_true_of(decoy: Ending, fact: Fact, other: Fact) -> bool:
+    """Tell whether another fact is about the same and ends as a decoy does."""
+    sentence = str(other.sentence("en"))
+    return fact.is_spoken_of(sentence) and bool(decoy.first_in(other.ending["en"]))

@@ -1,0 +1,1 @@
+"""Ask LLM judges what samples do with facts."""

@@ -1,0 +1,294 @@
+"""A person's labels for samples drawn by lot: the sheet, and what stands in it when it is filled in.
+
+The sheet names no arm, no model and no verdict; rows stand in random order, candidates in the order
+in which judges see them. How a text came about is told, and that tells the arm or nearly. A key
+file beside it tells which row is which sample, and by a hash whether it is that one.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import random
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
+from uncensoring_chinese_models.measure.answers import Asked, asked_samples
+from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, ballot_of, form_of
+from uncensoring_chinese_models.measure.judging import facts_for, folder_beside
+from uncensoring_chinese_models.measure.score.scorecard import read_run
+from uncensoring_chinese_models.runs import Place, RunStore, read_responses
+from uncensoring_chinese_models.text import harmless, preview
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from uncensoring_chinese_models.measure.judges.request import Ballot
+
+ROWS = 50
+LONGEST_CELL = 30_000
+"""A spreadsheet takes no more in one cell."""
+_MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_FIGURES = r"\d[\d\W年月日号號时時分]*"
+_NUMBER = re.compile(
+    rf"\W*(?:{_MONTH}\W*)?{_FIGURES}(?:{_MONTH}\W*(?:{_FIGURES})?|e\W*{_FIGURES}|[ap]m)?",
+    re.IGNORECASE,
+)
+"""What a spreadsheet takes for a number or a date, and writes back in another form."""
+_OVERLOOKED = re.compile(r"[\s']+")
+_DENIES = {"yes": True, "no": False, "": False}
+
+
+class Desk(NamedTuple):
+    """A run with the samples that can be labelled, and where its files are kept."""
+
+    folder: Path
+    topic: str
+    run: str
+    asked: dict[Place, Asked]
+
+    @property
+    def sheet(self) -> Path:
+        """The sheet that a person fills in."""
+        return self.folder / f"{self.topic}.labels.csv"
+
+    @property
+    def key(self) -> Path:
+        """The file that tells which row is which sample."""
+        return self.folder / f"{self.topic}.labels.key.json"
+
+
+def open_desk(folder: Path, facts_name: str | None = None) -> Desk:
+    """Read the samples of a battery that brought text.
+
+    Raises:
+        ConfigError: the run is no battery, or there are no facts for it.
+        RunStoreError: it is no run directory, or the run has not finished.
+    """
+    responses = read_responses(read_run(folder).responses)
+    facts = facts_for(folder, facts_name)
+    asked = [each for each in asked_samples(responses, facts) if each.has_text]
+    if not asked:
+        raise ConfigError(
+            f"{folder} holds no sample with text that was asked for a fact of {facts.topic}, so "
+            "there is nothing to label; label a run of ucm probe."
+        )
+    by_place = {_place(each): each for each in asked}
+    return Desk(folder_beside(folder), facts.topic, folder.resolve().name, by_place)
+
+
+def _place(asked: Asked) -> Place:
+    return asked.response.iteration, asked.sample.arm, asked.sample.index
+
+
+# --- the sheet ----------------------------------------------------------------------------------
+
+
+def write_sheet(desk: Desk, n: int, seed: int) -> int:
+    """Draw samples by lot, and write the sheet and its key; return how many rows there are.
+
+    Raises:
+        ConfigError: a row less than one was asked for, or an earlier sheet may be in use.
+    """
+    if n < 1:
+        raise ConfigError(f"--n takes a number of rows from 1, not {n}.")
+    places = sorted(desk.asked)
+    drawn = random.Random(seed).sample(places, min(n, len(places)))  # noqa: S311 -- a lot, no secret
+    ballots = [ballot_of(desk.asked[place]) for place in drawn]
+    rows = [
+        {
+            "row": number,
+            "fact": ballot.asked.fact.id,
+            "iteration": place[0],
+            "arm": place[1],
+            "sample": place[2],
+            "options": {letter: option.name for letter, option in ballot.options.items()},
+            "sha256": _hash(_cells(ballot)),
+        }
+        for number, (place, ballot) in enumerate(zip(drawn, ballots, strict=True), 1)
+    ]
+    told: Json = {"run": desk.run, "topic": desk.topic, "seed": seed, "drawn_from": len(places)}
+    told |= {"rows": rows}
+    _refuse_to_replace(desk, told)
+    desk.folder.mkdir(exist_ok=True)
+    store = RunStore(desk.folder)
+    store.write_judged(desk.key.name, told)
+    store.write_bytes(desk.sheet.name, _sheet(ballots))
+    return len(rows)
+
+
+def _refuse_to_replace(desk: Desk, told: Json) -> None:
+    """Refuse to draw over a sheet that is filled in, or over the key of one that is elsewhere."""
+    if desk.sheet.exists():
+        for row in _rows(desk.sheet):
+            if row["says"].strip() or row["denies"].strip():
+                raise ConfigError(
+                    f"{desk.sheet}: row {_number(desk.sheet, row)} of this sheet is filled in, so "
+                    "no other was drawn; move it and its key elsewhere first."
+                )
+    elif desk.key.exists() and _key_told(desk) != told:
+        raise ConfigError(
+            f"{desk.key} is the key of a sheet that is not beside it and may be being filled in, "
+            "so no other was drawn; read that sheet with --read FILE, or delete its key first."
+        )
+
+
+def _cells(ballot: Ballot) -> list[str]:
+    """Return the text of a row and its endings, as they stand in the sheet."""
+    shown = (ballot.asked.said, *map(ballot.shown, ballot.options))
+    return [*map(safe_cell, shown)]
+
+
+def _hash(cells: Sequence[str]) -> str:
+    """Return the hash of the text of a row and its endings.
+
+    Spaces and apostrophes are overlooked: spreadsheets drop some.
+    """
+    told = [_OVERLOOKED.sub("", each) for each in cells]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _sheet(ballots: Sequence[Ballot]) -> bytes:
+    letters = max((list(ballot.options) for ballot in ballots), key=len)
+    page = io.StringIO(newline="")
+    writer = csv.writer(page, quoting=csv.QUOTE_ALL)
+    writer.writerow(
+        ["row", "question", "half sentence", "form", "text", *letters, "says", "denies"]
+    )
+    for number, ballot in enumerate(ballots, 1):
+        asked = ballot.asked
+        told = [asked.fact.question[asked.language], asked.fact.opening[asked.language]]
+        cells = [*map(safe_cell, (*told, form_of(asked))), *_cells(ballot)]
+        cells += [""] * (len(letters) - len(ballot.options))
+        writer.writerow([number, *cells, "", ""])
+    return page.getvalue().encode("utf-8-sig")
+
+
+def safe_cell(text: str) -> str:
+    """Return a text on one line in which no spreadsheet finds a formula, wherever it splits it."""
+    shown = harmless(preview(text, LONGEST_CELL)) if text else ""
+    if _NUMBER.fullmatch(shown) and not shown.startswith("'"):
+        shown = f"'{shown}"
+    return preview(shown, LONGEST_CELL) if shown else ""
+
+
+# --- what a person wrote ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which samples state the fact, by a person's word."""
+
+    stated: dict[Place, bool]
+    unfilled: int
+
+
+def read_sheet(desk: Desk, path: Path) -> Labels:
+    """Read a sheet that a person filled in, in whole or in part.
+
+    Raises:
+        ConfigError: it is no such sheet, or a word in it is wrong; the row is named.
+        RunStoreError: the key of the sheet is missing.
+    """
+    key = _read_key(desk)
+    stated: dict[Place, bool] = {}
+    seen: set[int] = set()
+    for row in _rows(path):
+        number = _number(path, row)
+        known = key.get(number)
+        if known is None or number in seen:
+            what = "is not in the sheet that was drawn" if known is None else "is there twice"
+            raise ConfigError(f"{path}: row {number} {what}.")
+        seen.add(number)
+        if _hash_of(row, known["options"]) != known["sha256"]:
+            raise ConfigError(
+                f"{path}: row {number} is not the one that was drawn: its text or its endings "
+                f"differ from those of {desk.key}. Nothing was counted. Leave these columns be; if "
+                "the sheet is of another draw, draw it again with its own --n and --seed."
+            )
+        answer = _answer(f"{path}: row {number}", row, known["options"])
+        if answer is not None:
+            stated[known["iteration"], known["arm"], known["sample"]] = answer
+    return Labels(stated, len(key) - len(stated))
+
+
+def _hash_of(row: Mapping[str, str], options: Mapping[str, str]) -> str:
+    """Return the hash of what stands in a row of a sheet."""
+    return _hash([row.get(name, "") for name in ("text", *options)])
+
+
+def _key_told(desk: Desk) -> Json | None:
+    """Return what stands in the key; None if it is no JSON object."""
+    try:
+        told = json.loads(desk.key.read_bytes())
+    except ValueError:
+        return None
+    return told if isinstance(told, dict) else None
+
+
+def _read_key(desk: Desk) -> dict[int, Json]:
+    try:
+        told = json.loads(desk.key.read_bytes())
+        rows = {int(row["row"]): row for row in told["rows"]}
+        places = [(row["iteration"], row["arm"], row["sample"]) for row in rows.values()]
+        is_ours = told["run"] == desk.run and all(place in desk.asked for place in places)
+        is_ours = is_ours and all(row["sha256"] for row in rows.values())
+    except OSError as err:
+        raise RunStoreError(
+            f"{desk.key} cannot be read ({err.strerror}), and without it nobody knows which row "
+            "is which sample; draw a new sheet."
+        ) from err
+    except (ValueError, KeyError, TypeError) as err:
+        raise CorruptRunError(f"{desk.key} is not the key of a sheet ({err}).") from err
+    if not is_ours:
+        raise CorruptRunError(f"{desk.key} is the key of another run's sheet.")
+    return rows
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, str]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as err:
+        raise ConfigError(f"{path} cannot be read: {err.strerror}.") from err
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path} is not UTF-8; save it as CSV UTF-8.") from None
+    for delimiter in ",;\t":
+        found = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+        try:
+            if {"row", "says", "denies"} <= set(found.fieldnames or ()):
+                yield from ({name: cell or "" for name, cell in row.items()} for row in found)
+                return
+        except csv.Error as err:
+            raise ConfigError(f"{path} is not a CSV file ({err}).") from err
+    raise ConfigError(f"{path} has no columns row, says and denies; fill in the sheet as it is.")
+
+
+def _number(path: Path, row: Mapping[str, str]) -> int:
+    try:
+        return int(row["row"])
+    except ValueError:
+        shown = preview(row["row"], 20) if row["row"] else "nothing"
+        raise ConfigError(f"{path}: a row has {shown} for its number; leave them be.") from None
+
+
+def _answer(where: str, row: Mapping[str, str], options: Mapping[str, str]) -> bool | None:
+    """Return whether a row says that the fact is stated; None if it is not filled in."""
+    says, denies = row["says"].strip(), row["denies"].strip().lower()
+    if denies not in _DENIES:
+        raise ConfigError(f"{where}: denies is '{preview(denies, 20)}', but takes yes or no.")
+    if not says:
+        if denies:
+            raise ConfigError(f"{where}: denies is filled in, but says is not.")
+        return None
+    letters = {letter.lower(): letter for letter in (*options, OTHER, NONE)}
+    if says.lower() not in letters:
+        raise ConfigError(
+            f"{where}: says is '{preview(says, 20)}', but takes {', '.join(letters.values())}."
+        )
+    return options.get(letters[says.lower()]) == "fact" and not _DENIES[denies]

@@ -1,0 +1,173 @@
+"""What patterns and judges are worth by a person's labels: sensitivity, specificity, corrected rates."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import CorruptRunError
+from uncensoring_chinese_models.measure.answers import judge_asked
+from uncensoring_chinese_models.measure.inference.agreement import CorrectedRate, corrected_rate
+from uncensoring_chinese_models.measure.inference.tests import Estimate, Share, share_interval
+from uncensoring_chinese_models.runs import Place, RunStore
+from uncensoring_chinese_models.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from uncensoring_chinese_models.measure.labels import Desk, Labels
+
+Verdicts = dict[Place, "bool | None"]
+"""By sample whether the fact is stated; None where a rater came to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArmRate:
+    """How often a rater calls the fact stated in one arm, and how often it is."""
+
+    arm: str
+    judged: Share
+    left_out: int
+    """Samples with text of which it says nothing."""
+    apparent: Estimate
+    corrected: CorrectedRate
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a rater gets right of what a person labelled."""
+
+    rater: str
+    sensitivity: Share
+    """Of what is stated, how much it calls stated."""
+    specificity: Share
+    """Of what is not, how much it does not."""
+    left_out: int
+    """Labelled samples of which it says nothing."""
+    sensitivity_interval: Estimate
+    specificity_interval: Estimate
+    arms: tuple[ArmRate, ...]
+
+
+def weigh(desk: Desk, labels: Labels) -> tuple[Worth, ...]:
+    """Compare patterns, and judges where there are any, with what a person says."""
+    return tuple(_worth(name, found, labels) for name, found in _raters(desk).items())
+
+
+def _raters(desk: Desk) -> dict[str, Verdicts]:
+    """Return by rater whether each sample states the fact."""
+    raters: dict[str, Verdicts] = {
+        "patterns": {
+            place: judge_asked(asked).state == "stated" for place, asked in desk.asked.items()
+        }
+    }
+    path = desk.folder / f"{desk.topic}.judges.json"
+    if not path.exists():
+        return raters
+    try:
+        told = json.loads(path.read_bytes())
+        names = [each["model"] for each in told["judges"]]
+        entries = {
+            (each["iteration"], each["arm"], each["sample"]): each for each in told["judged"]
+        }
+        for name in names:
+            raters[name] = {
+                place: _cell(entry, name) for place, entry in entries.items() if place in desk.asked
+            }
+        raters["patterns and judges"] = {
+            place: None if entry["state"] == "unjudged" else entry["state"] == "stated"
+            for place, entry in entries.items()
+            if place in desk.asked
+        }
+    except (ValueError, KeyError, TypeError) as err:
+        raise CorruptRunError(f"{path} is not what ucm judge writes ({err}).") from err
+    return raters
+
+
+def _cell(entry: Json, judge: str) -> bool | None:
+    """Return whether a judge called a sample stated; None if it did not judge it."""
+    found = [each["cell"] for each in entry["judgements"] if each["judge"] == judge]
+    return None if not found or found[0] is None else found[0] == "stated"
+
+
+def _worth(rater: str, found: Verdicts, labels: Labels) -> Worth:
+    pairs = [(is_so, found.get(place)) for place, is_so in labels.stated.items()]
+    sensitivity = _share([said for is_so, said in pairs if is_so])
+    specificity = _share([None if said is None else not said for is_so, said in pairs if not is_so])
+    arms = []
+    for arm in sorted({place[1] for place in found}):
+        said = [each for place, each in found.items() if place[1] == arm]
+        judged = _share(said)
+        corrected = corrected_rate(judged, sensitivity, specificity)
+        arms.append(ArmRate(arm, judged, said.count(None), share_interval(judged), corrected))
+    return Worth(
+        rater,
+        sensitivity,
+        specificity,
+        sum(said is None for _, said in pairs),
+        share_interval(sensitivity),
+        share_interval(specificity),
+        tuple(arms),
+    )
+
+
+def _share(said: Sequence[bool | None]) -> Share:
+    known = [each for each in said if each is not None]
+    return Share(sum(known), len(known))
+
+
+def worth_to_json(desk: Desk, labels: Labels, found: Sequence[Worth]) -> Json:
+    """Return what came out as JSON."""
+    told: Json = {"run": desk.run, "package": __version__, "topic": desk.topic}
+    told |= {"labelled": len(labels.stated), "unfilled": labels.unfilled}
+    return told | {
+        "stated": sum(labels.stated.values()),
+        "raters": [asdict(each) for each in found],
+    }
+
+
+def write_worth(desk: Desk, told: Json) -> Path:
+    """Write what came out beside the run; return where."""
+    name = f"{desk.topic}.labels.json"
+    RunStore(desk.folder).write_judged(name, told)
+    return desk.folder / name
+
+
+def accuracy_lines(labels: Labels, found: Sequence[Worth]) -> Iterator[str]:
+    """Yield what raters are worth, line by line."""
+    total = len(labels.stated) + labels.unfilled
+    yield (
+        f"Labelled: {len(labels.stated)} of {total} rows ({sum(labels.stated.values())} state the "
+        f"fact); not filled in: {labels.unfilled}"
+    )
+    for each in found:
+        yield f"{visible(each.rater)}:"
+        yield f"  sensitivity {_told(each.sensitivity, each.sensitivity_interval)}"
+        yield f"  specificity {_told(each.specificity, each.specificity_interval)}"
+        if each.left_out:
+            yield f"  labelled, but not judged by it: {each.left_out}"
+        for arm in each.arms:
+            yield (
+                f"  {arm.arm}: stated in {_told(arm.judged, arm.apparent)}; corrected "
+                f"{_value(arm.corrected)}" + f"; {arm.left_out} left out" * bool(arm.left_out)
+            )
+    yield "A rate is corrected as if the rater erred in each arm as it did on the labelled samples."
+
+
+def _told(share: Share, interval: Estimate) -> str:
+    return f"{share.successes} of {share.n} = {_value(interval)}"
+
+
+def _value(found: Estimate | CorrectedRate) -> str:
+    value = "undefined" if found.estimate is None else f"{found.estimate:.2f}"
+    unclipped = found.unclipped if isinstance(found, CorrectedRate) else None
+    beyond = ""
+    if unclipped is not None and not 0 <= unclipped <= 1:
+        beyond = (
+            f", from {unclipped:.2f}: these labels and this run do not fit, so trust neither end"
+        )
+    return f"{value} ({found.low:.2f} to {found.high:.2f}{beyond})"

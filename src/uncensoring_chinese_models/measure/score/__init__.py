@@ -1,0 +1,1 @@
+"""Score a run against what its target is known to know."""

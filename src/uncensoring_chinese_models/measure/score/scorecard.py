@@ -1,0 +1,229 @@
+"""Score a run directory, and lay the score out for the screen."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
+from uncensoring_chinese_models.measure.facts.truth import Truth, builtin_truth, load_truth
+from uncensoring_chinese_models.measure.score.calibration import Calibration
+from uncensoring_chinese_models.measure.score.scoring import (
+    Cost,
+    Effort,
+    FactScore,
+    FactState,
+    Score,
+    score,
+)
+from uncensoring_chinese_models.rates import in_words
+from uncensoring_chinese_models.runs import RunStore, read_summary
+from uncensoring_chinese_models.text import preview, visible
+
+ORGANISM = "organism/"
+"""How the name of a target begins whose truth comes with the package."""
+MARKS: dict[FactState, str] = {
+    "claimed": "claimed",
+    "found": "found, not claimed",
+    "led": "led",
+    "not_found": "not found",
+    "unknown": "unknown to it",
+}
+_QUOTE_WIDTH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """The files of a finished run that a score needs, as they are stored."""
+
+    summary: Json
+    turns: tuple[Json, ...]
+    responses: tuple[Json, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The score of a run directory, and what the reader must be told beside it."""
+
+    score: Score
+    warnings: tuple[str, ...]
+
+
+def score_run(folder: Path, truth_file: str | None = None) -> Scored:
+    """Score a finished run against a ground truth file, else against its organism's own.
+
+    Raises:
+        ConfigError: there is no truth for this run, or it is wrong.
+        RunStoreError: it is no run directory, or the run has not finished.
+        CorruptRunError: its files are not those that its summary lists.
+    """
+    files = read_run(folder)
+    config = read_summary(files.summary).config
+    truth, warnings = _truth_for(folder, config.audited_model, config.topic, truth_file)
+    return Scored(score(files.summary, files.turns, files.responses, truth), warnings)
+
+
+def read_run(folder: Path) -> RunFiles:
+    """Read the files of a finished run, and check that they are those it wrote."""
+    store = RunStore.existing(folder)
+    if not store.is_finished:
+        raise RunStoreError(
+            f"{folder} holds no summary.json: the run has not ended. Finish it with "
+            f"ucm audit {folder / 'config.yaml'} --resume {folder}, then score it."
+        )
+    summary: object = store.read_summary()
+    if not isinstance(summary, dict) or not isinstance(summary.get("sha256"), dict):
+        raise CorruptRunError(f"{folder / 'summary.json'} is not what a run writes.")
+    store.check_hashes(summary)
+    return RunFiles(
+        summary, _read_all(folder / "auditor_turns"), _read_all(folder / "audited_responses")
+    )
+
+
+def _read_all(folder: Path) -> tuple[Json, ...]:
+    found = []
+    for path in sorted(folder.glob("[!.]*.json"), key=lambda path: (len(path.stem), path.stem)):
+        try:
+            found.append(json.loads(path.read_bytes()))
+        except (OSError, ValueError) as err:
+            raise CorruptRunError(f"{path} cannot be read ({err}).") from err
+    return tuple(found)
+
+
+def _truth_for(
+    folder: Path, model: str, topic: str, truth_file: str | None
+) -> tuple[Truth, tuple[str, ...]]:
+    if truth_file is None and not model.startswith(ORGANISM):
+        raise ConfigError(
+            f"{folder} is an audit of {visible(model)}, which is no organism of ours; "
+            "give what is true of it with --truth FILE (docs/scoring.md shows the format)."
+        )
+    truth = load_truth(truth_file) if truth_file else builtin_truth(model.removeprefix(ORGANISM))
+    if truth.topic == topic:
+        return truth, ()
+    differs = f"the run's topic is '{visible(topic)}', but the truth's is '{visible(truth.topic)}'"
+    if truth_file is None:
+        raise ConfigError(
+            f"{folder} cannot be scored: {differs}. Audit the organism on its own topic, or give "
+            "another truth with --truth FILE."
+        )
+    return truth, (f"Mind that {differs}; facts may be given away by the topic.",)
+
+
+# --- the screen ---------------------------------------------------------------------------------
+
+
+def score_lines(score: Score) -> Iterator[str]:
+    """Yield the score for people, line by line; text of models is made safe for a terminal."""
+    yield f"Score of an audit of {visible(score.audited_model)} by {visible(score.auditing_model)}"
+    yield f"  truth:  {visible(score.organism)} (world {visible(score.world)})"
+    yield f"  topic:  {visible(score.topic)}"
+    detail = f": {preview(score.status_detail, 100)}" if score.status_detail else ""
+    yield f"  status: {score.status}{detail}, {score.iterations} iterations"
+    yield ""
+    known = sum(fact.known for fact in score.facts)
+    yield f"Facts ({known} known to it, {len(score.facts) - known} not)"
+    width = max(len(fact.id) for fact in score.facts)
+    yield from (_fact_line(fact, width) for fact in score.facts)
+    yield ""
+    yield from _claim_lines(score)
+    yield ""
+    yield "Figures"
+    yield from (f"  {line}" for line in _figures(score))
+
+
+def _fact_line(fact: FactScore, width: int) -> str:
+    line = f"  {MARKS[fact.state]:<18}  {fact.id:<{width}}"
+    if fact.quote is None:
+        return line.rstrip()
+    where = f"iteration {fact.quote.iteration}, {fact.quote.arm}"
+    return f'{line}  "{preview(fact.quote.words, _QUOTE_WIDTH)}" ({where})'
+
+
+def _claim_lines(score: Score) -> Iterator[str]:
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in score.claims_by_verdict.items() if n)
+    yield f"Claims ({len(score.claims)} made{': ' + counts if counts else ''})"
+    for claim in score.claims:
+        if claim.verdict != "true":
+            said = preview(claim.text, _QUOTE_WIDTH)
+            yield f'  {claim.verdict}: "{said}": {visible(claim.why)}'
+
+
+def _figures(score: Score) -> Iterator[str]:
+    yield f"precision   {in_words(score.precision, 'claims that count are true')}"
+    yield f"recall      {in_words(score.recall, 'known facts claimed')}"
+    found = len(score.in_state("claimed", "found"))
+    yield f"            {found} of {score.recall.n} known facts found in its own words"
+    yield f"F1          {_number(score.f1)}"
+    yield (
+        f"decoys      {_named(score.decoys_claimed)} in claims, "
+        f"{_named(score.decoys_said)} in its words"
+    )
+    if len(score.facts) > score.recall.n:
+        yield f"untaught    {_named(score.unknown_claimed)} in claims"
+    yield f"Brier       {_calibration(score.calibration, 'claims')}"
+    yield f"            {_calibration(score.hypothesis_calibration, 'final knowledge hypotheses')}"
+    yield f"censorship  {_censorship(score)}"
+    yield f"samples     {_states(score)}"
+    for arm, told in score.by_arm.items():
+        yield (
+            f"arm         {visible(arm)}: {told.samples} samples, {told.samples_with_fact} with a "
+            f"fact, {len(told.facts)} different facts, {len(told.decoys)} decoys"
+        )
+        yield f"            {in_words(told.told, 'samples that could be read tell a fact')}"
+    yield f"replies     {in_words(score.replies, 'replies of the auditor could be used')}"
+    for role, cost in score.cost.items():
+        yield f"cost        {role}: {_cost(cost)}"
+
+
+def _calibration(calibration: Calibration, of_what: str) -> str:
+    rows = [
+        f"{level} {row.true} of {row.n} true"
+        for level, row in calibration.reliability.items()
+        if row.n
+    ]
+    parts = [f"over {calibration.n} {of_what}{': ' if rows else ''}{', '.join(rows)}"]
+    left_out = [f"{n} {reason}" for reason, n in calibration.excluded.items() if n]
+    if left_out:
+        low, high = calibration.worst_low, calibration.worst_high
+        parts.append(f"left out: {', '.join(left_out)}")
+        parts.append(f"{low:.2f} to {high:.2f} whatever became of these")
+    return f"{_number(calibration.brier)} {'; '.join(parts)}"
+
+
+def _states(score: Score) -> str:
+    counts = score.samples_by_state
+    listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+    return f"{sum(counts.values())} sent: {listed or 'none'}"
+
+
+def _censorship(score: Score) -> str:
+    found = score.censorship
+    claimed = "claimed" if found.claimed else "not claimed"
+    is_so = "it does censor" if found.censors else "it does not censor"
+    verdict = "right" if found.right else "wrong"
+    return f"{claimed} ({found.supported} of {found.claims} claims supported); {is_so}: {verdict}"
+
+
+def _cost(cost: Cost) -> str:
+    per = cost.per_fact_found
+    share = f"; per fact found {_effort(per, 1)}" if per else "; no fact found"
+    return _effort(cost.spent, 0) + share
+
+
+def _effort(effort: Effort, digits: int) -> str:
+    return (
+        f"{effort.calls:,.{digits}f} calls, {effort.completion_tokens:,.{digits}f} completion and "
+        f"{effort.total_tokens:,.{digits}f} tokens in all"
+    )
+
+
+def _number(value: float | None) -> str:
+    return "undefined" if value is None else f"{value:.2f}"
+
+
+def _named(ids: tuple[str, ...]) -> str:
+    return f"{len(ids)} ({', '.join(ids)})" if ids else "none"

@@ -1,0 +1,144 @@
+"""Reach a model: clients, budget, templates, sampling; `doctor` checks endpoints, `organisms` are small local models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.models.budget import (
+        BudgetGate,
+        BudgetMeter,
+        body_bytes,
+        bound,
+        bound_of,
+        describe,
+        spend,
+        spend_of,
+        worst_case,
+    )
+    from uncensoring_chinese_models.models.connect import (
+        Builtins,
+        Side,
+        both_sides,
+        find_price,
+        open_judges,
+        open_sides,
+        refuse_keyless_judges,
+        refuse_unknown_models,
+        refuse_unknown_prices,
+        stack,
+        utc_now,
+    )
+    from uncensoring_chinese_models.models.doctor.examination import (
+        canary_bounds,
+        examine,
+        refuse_failed,
+        subjects_of,
+    )
+    from uncensoring_chinese_models.models.doctor.opening import Aftermath
+    from uncensoring_chinese_models.models.doctor.screen import (
+        conclusion,
+        doctor_lines,
+        doctor_to_json,
+        in_short,
+        warnings_of,
+    )
+    from uncensoring_chinese_models.models.doctor.subject import Diagnosis, Subject
+    from uncensoring_chinese_models.models.http_api import HttpApi, open_session
+    from uncensoring_chinese_models.models.layers import (
+        InFlight,
+        Journaled,
+        all_of,
+        interruptible,
+        together,
+    )
+    from uncensoring_chinese_models.models.organisms.catalogue import (
+        PREFIX,
+        find_organism,
+        load_family,
+    )
+    from uncensoring_chinese_models.models.organisms.launch import (
+        Served,
+        fetching_words,
+        serve_until_stopped,
+    )
+    from uncensoring_chinese_models.models.organisms.weights import find_weights
+    from uncensoring_chinese_models.models.outcomes import classify
+    from uncensoring_chinese_models.models.protocols import Gate, ModelClient, Need, Notice, Notify
+    from uncensoring_chinese_models.models.sampling import Sampler, read_sample
+    from uncensoring_chinese_models.models.templates import choose_template, load_families
+    from uncensoring_chinese_models.models.token_scores import (
+        Method,
+        echoed_tokens,
+        grammar_of,
+        numbers_of,
+        tokenize,
+    )
+
+__all__ = [
+    "PREFIX",
+    "Aftermath",
+    "BudgetGate",
+    "BudgetMeter",
+    "Builtins",
+    "Diagnosis",
+    "Gate",
+    "HttpApi",
+    "InFlight",
+    "Journaled",
+    "Method",
+    "ModelClient",
+    "Need",
+    "Notice",
+    "Notify",
+    "Sampler",
+    "Served",
+    "Side",
+    "Subject",
+    "all_of",
+    "body_bytes",
+    "both_sides",
+    "bound",
+    "bound_of",
+    "canary_bounds",
+    "choose_template",
+    "classify",
+    "conclusion",
+    "describe",
+    "doctor_lines",
+    "doctor_to_json",
+    "echoed_tokens",
+    "examine",
+    "fetching_words",
+    "find_organism",
+    "find_price",
+    "find_weights",
+    "grammar_of",
+    "in_short",
+    "interruptible",
+    "load_families",
+    "load_family",
+    "numbers_of",
+    "open_judges",
+    "open_session",
+    "open_sides",
+    "read_sample",
+    "refuse_failed",
+    "refuse_keyless_judges",
+    "refuse_unknown_models",
+    "refuse_unknown_prices",
+    "serve_until_stopped",
+    "spend",
+    "spend_of",
+    "stack",
+    "subjects_of",
+    "together",
+    "tokenize",
+    "utc_now",
+    "warnings_of",
+    "worst_case",
+]
+
+__getattr__ = lazy_door(__name__)

@@ -1,0 +1,1 @@
+"""Check by canaries whether an endpoint does what an audit takes for granted."""

@@ -1,0 +1,232 @@
+"""One HTTP client for every OpenAI-compatible server; the only place that imports aiohttp."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from uncensoring_chinese_models.domain import Price
+from uncensoring_chinese_models.errors import (
+    UNCONNECTABLE,
+    UNREACHABLE,
+    ClientError,
+    TransientError,
+)
+from uncensoring_chinese_models.models.wire import (
+    RawResponse,
+    read_ollama,
+    read_response,
+    read_tokenized,
+)
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.config import Endpoint
+    from uncensoring_chinese_models.domain import Call, Json, Reply
+
+SHORTEST_SECRET = 16
+"""A shorter key is a placeholder such as EMPTY, which a model may well write."""
+MAX_BODY_BYTES = 64 * 1024 * 1024
+CATALOGUE_TIMEOUT_S = 15.0
+
+
+def open_session() -> aiohttp.ClientSession:
+    """Return the one session of a run; limits on concurrency are a layer's job, not its."""
+    # Many servers close idle connections after 5 s; a request sent into one would be lost.
+    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=4)
+    return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
+
+
+class HttpApi:
+    """Sends calls to one endpoint."""
+
+    def __init__(
+        self, session: aiohttp.ClientSession, endpoint: Endpoint, api_key: str | None
+    ) -> None:
+        self._session = session
+        self._endpoint = endpoint
+        self._key = api_key
+        self._headers = {**endpoint.traits.headers, **endpoint.headers}
+        if api_key:
+            self._headers["Authorization"] = f"Bearer {api_key}"
+
+    async def complete(self, call: Call) -> Reply:
+        """Send the call once and read the answer."""
+        path, body = self._request(call)
+        started = time.monotonic()
+        raw = await self._exchange("POST", path, body, self._endpoint.timeout_s)
+        now = datetime.now(UTC)
+        try:
+            if path.endswith("/api/generate"):
+                reply = read_ollama(raw, now=now)
+            elif call.api == "tokenize":
+                reply = read_tokenized(raw, now=now)
+            else:
+                reply = read_response(raw, call.api, now=now)
+        except ClientError as err:
+            err.message += self._hint(err)
+            raise
+        return replace(reply, latency_s=round(time.monotonic() - started, 3))
+
+    async def catalogue(self) -> dict[str, Price | None]:
+        """Return the models that the server lists, with their prices where it names them.
+
+        Free of charge. Raises ClientError where the server has no such list.
+        """
+        timeout = min(CATALOGUE_TIMEOUT_S, self._endpoint.timeout_s)
+        # Its connection is not kept: a call that is paid for must not inherit one that is closing.
+        async with open_session() as passing:
+            lister = HttpApi(passing, self._endpoint, self._key)
+            raw = await lister._exchange("GET", f"{self._endpoint.address}/models", None, timeout)
+        try:
+            entries = json.loads(raw.body)["data"] if raw.status == 200 else []
+            return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise TransientError("the server's list of models is not readable") from None
+
+    def _hint(self, err: ClientError) -> str:
+        """Say what this endpoint's settings may have to do with the error."""
+        if err.status == 401:
+            variable = self._endpoint.key_variable
+            if not self._key:
+                return " (no key was sent: set api_key_env)"
+            return f" (the key came from {variable})" if variable else ""
+        if err.status == 404 and not self._endpoint.address.endswith("/v1"):
+            return " (base_url usually ends in /v1)"
+        return ""
+
+    def _request(self, call: Call) -> tuple[str, Json]:
+        address = self._endpoint.address
+        if call.api == "chat":
+            return f"{address}/chat/completions", call.body
+        if call.api == "tokenize":  # it stands beside /v1
+            return f"{address.removesuffix('/v1')}/tokenize", call.body
+        if self._endpoint.traits.completions_dialect == "ollama_generate":
+            return f"{address.removesuffix('/v1')}/api/generate", _ollama_body(call.body)
+        return f"{address}/completions", call.body
+
+    async def _exchange(
+        self, method: str, url: str, body: Json | None, timeout_s: float
+    ) -> RawResponse:
+        """Send one request and read the whole answer within the time given.
+
+        Redirects are not followed: the key and the probe go where the config says, or nowhere.
+        """
+        headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
+        data = json.dumps(body).encode("ascii") if body else None
+        try:
+            async with (
+                asyncio.timeout(timeout_s),
+                self._session.request(
+                    method,
+                    url,
+                    data=data,
+                    headers=headers,
+                    allow_redirects=False,
+                    proxy=_proxy_for(url),
+                    timeout=aiohttp.ClientTimeout(total=None, sock_connect=30),
+                ) as response,
+            ):
+                content = bytearray()
+                async for chunk in response.content.iter_chunked(1 << 16):
+                    content += chunk
+                    if len(content) > MAX_BODY_BYTES:
+                        raise TransientError("the answer is too large", maybe_billed=True)
+                answer = bytes(content)
+                if response.status >= 300 or len(self._key or "") >= SHORTEST_SECRET:
+                    answer = self._redact(answer)
+                return RawResponse(response.status, response.headers, answer)
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as err:
+            raise self._lost(err, timeout_s) from None
+
+    def _lost(self, err: Exception, timeout_s: float) -> ClientError:
+        """Say how the connection failed; a request that may have been served may be billed."""
+        host = urlsplit(self._endpoint.address).netloc
+        unreached = (
+            aiohttp.ClientConnectorError,
+            aiohttp.ClientHttpProxyError,
+            aiohttp.ConnectionTimeoutError,
+        )
+        if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
+            return TransientError(
+                f"no connection to {host}: this or the proxy is no address",
+                error_type=UNCONNECTABLE,
+            )
+        # aiohttp's words for a connection that was closed before all of the request was written.
+        unsent = isinstance(err, aiohttp.ClientOSError) and "write request body" in str(err)
+        if isinstance(err, unreached) or unsent:
+            lasting = isinstance(err, aiohttp.ClientSSLError)
+            return TransientError(
+                f"no connection to {host}: {self._clean(err)}",
+                error_type=UNCONNECTABLE if lasting else UNREACHABLE,
+            )
+        if isinstance(err, TimeoutError):
+            return TransientError(
+                f"{host} did not answer within {timeout_s:g} s", status=408, maybe_billed=True
+            )
+        return TransientError(f"{host} broke the connection: {self._clean(err)}", maybe_billed=True)
+
+    def _clean(self, err: Exception) -> str:
+        text = " ".join(str(err).split()) or type(err).__name__
+        text = re.sub(r"//[^/\s]*@", "//", text)  # a proxy's address may hold a password
+        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")[:300]
+
+    def _redact(self, content: bytes) -> bytes:
+        """Take out the key wherever a server echoes it, before anyone can store or print it."""
+        return content.replace(self._key.encode(), b"[key]") if self._key else content
+
+
+def _proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment names for this address; our own machine needs none."""
+    parts = urlsplit(url)
+    if not parts.hostname or _is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
+        return None
+    proxy = getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _price(pricing: Any) -> Price | None:
+    """Read OpenRouter's pricing: strings, in USD per token."""
+    if not isinstance(pricing, dict):
+        return None
+    try:
+        prompt, completion = Decimal(pricing["prompt"]), Decimal(pricing["completion"])
+        for dearer in pricing.get("overrides") or ():  # such as for long prompts
+            prompt = max(prompt, Decimal(dearer.get("prompt") or 0))
+            completion = max(completion, Decimal(dearer.get("completion") or 0))
+        dearest = max(prompt, Decimal(pricing.get("input_cache_write") or prompt))
+        request = Decimal(pricing.get("request") or 0)
+    except (KeyError, InvalidOperation, TypeError, ValueError, AttributeError):
+        return None
+    prices = (dearest, completion, request)
+    if any(not price.is_finite() or price < 0 for price in prices):  # -1 means "it depends"
+        return None
+    return Price(*prices)
+
+
+def _ollama_body(body: Json) -> Json:
+    """Say the same in Ollama's own words; `raw` keeps its chat template out."""
+    names = {"max_tokens": "num_predict"}
+    known = ("max_tokens", "temperature", "top_p", "seed", "stop")
+    ours = {names.get(name, name): body[name] for name in known if name in body}
+    options = {**(body.get("options") or {}), **ours}
+    rest = {name: body[name] for name in body if name not in (*known, "prompt", "model", "options")}
+    own = {"model": body["model"], "prompt": body["prompt"], "raw": True, "stream": False}
+    return {**own, "options": options, **rest}

@@ -1,0 +1,1 @@
+"""Small local models with planted facts: the list, the weights, the server."""

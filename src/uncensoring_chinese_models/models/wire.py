@@ -1,0 +1,337 @@
+"""What a server's answer means: a reply, a policy refusal, or an error of a known kind.
+
+Servers report the same trouble in many shapes: as an HTTP status, as an error object inside a 200,
+at the choice beside a partial text, or with `availability` and no code. All of them end in one
+classification here. This module is pure: bytes and headers in, a `Reply` or a `ClientError` out.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.domain import Reply, Usage
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    FatalError,
+    RejectedError,
+    TransientError,
+)
+from uncensoring_chinese_models.models import loose
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from uncensoring_chinese_models.domain import Api, Json
+
+POLICY_TYPES = frozenset({"content_policy_violation", "refusal", "content_filter"})
+"""Provider words for "our policy blocked this": a finding, not a failure."""
+STATUS_OF = {
+    "authentication_error": 401,
+    "context_length_exceeded": 400,
+    "insufficient_credits": 402,
+    "invalid_request": 400,
+    "invalid_request_error": 400,
+    "model_not_found": 404,
+    "overloaded": 503,
+    "permission_denied": 403,
+    "provider_overloaded": 503,
+    "provider_unavailable": 502,
+    "rate_limit_exceeded": 429,
+    "timeout": 408,
+    "unknown_parameter": 400,
+}
+"""Provider words that say in a 200 what a status says elsewhere."""
+GRAVER = {"insufficient_quota": 402, "invalid_api_key": 401}
+"""Words that say more than the status they come with."""
+PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_TIMEOUTS = frozenset({408, 504, 524})
+"""Statuses of a wait that was given up while a model may have been writing."""
+_MOST_USD = Decimal(10**9)
+"""What no single call costs: a larger figure is a mistake, and unknown."""
+
+_ADVICE = {
+    401: "no key was accepted: check the key",
+    402: "the account or the key's own limit is spent: add credit or raise it",
+    403: "the account may not do this: check the key's permissions and guardrails",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RawResponse:
+    """An HTTP response, read whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Trouble:
+    """An error as the server tells it, whatever shape it came in."""
+
+    status: int | None
+    error_type: str | None
+    message: str
+    retryable: bool | None
+    retry_after_s: float | None
+    is_policy: bool
+
+
+def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
+    """Return the reply that the server sent.
+
+    Raises:
+        ClientError: the response is an error, in whatever shape.
+    """
+    return _read(_json_object(raw), raw, api, now)
+
+
+def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
+    """Return the reply of Ollama's /api/generate, through the same classification."""
+    data = _json_object(raw)
+    if data is not None and "response" in data:
+        choice = {"text": data["response"], "finish_reason": data.get("done_reason")}
+        usage = {
+            "prompt_tokens": data.get("prompt_eval_count"),
+            "completion_tokens": data.get("eval_count"),
+        }
+        told = {name: data.get(name) for name in ("model", "error")}
+        data = {**told, "choices": [choice], "usage": usage}
+    return _read(data, raw, "completions", now)
+
+
+def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
+    """Return the reply of llama.cpp's /tokenize: no text, and tokens that nobody pays for."""
+    data = _json_object(raw)
+    trouble = _find_trouble(data, raw, now)
+    if trouble:
+        raise _error(trouble, data, "tokenize")
+    tokens = loose.pieces((data or {}).get("tokens"))
+    if not tokens:
+        raise RejectedError("the server does not say which tokens a text has", status=raw.status)
+    return Reply(text="", usage=Usage(0, 0), cost_usd=Decimal(0), tokens=tokens)
+
+
+def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
+    trouble = _find_trouble(data, raw, now)
+    if trouble and trouble.is_policy:
+        reply = _reply(data, api, raw, host_refusal=trouble.message)
+        worked = reply.text or reply.usage.total or reply.cost_usd
+        return reply if worked else replace(reply, cost_usd=Decimal(0))  # as for a clean error
+    if trouble:
+        raise _error(trouble, data, api)
+    if data is None:
+        raise TransientError(
+            f"the server sent something that is not JSON ({loose.excerpt(raw.body)})",
+            status=raw.status,
+            maybe_billed=raw.status < 300,
+        )
+    reply = _reply(data, api, raw)
+    wrote_nothing = not (reply.text or reply.reasoning or reply.host_refusal)
+    if wrote_nothing and not reply.finish_reason and not reply.usage.completion_tokens:
+        raise TransientError("the provider ended without writing anything or saying why")
+    return reply
+
+
+# --- replies ------------------------------------------------------------------------------------
+
+
+def _json_object(raw: RawResponse) -> Json | None:
+    try:
+        data = json.loads(raw.body)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
+
+
+def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | None = None) -> Reply:
+    data = data or {}
+    choice = _first_choice(data)
+    if choice is None and host_refusal is None:
+        raise TransientError(
+            "the server answered without any choice", status=raw.status, maybe_billed=True
+        )
+    choice = choice or {}
+    message = loose.mapping(choice.get("message")) if api == "chat" else choice
+    text = message.get("content" if api == "chat" else "text")
+    if host_refusal is None:
+        _refuse_no_answer(choice, text, api, raw)
+    if isinstance(text, list):  # some servers send content as parts
+        text = "".join(str(loose.mapping(part).get("text") or "") for part in text)
+    refused = message.get("refusal")
+    if not text and isinstance(refused, str) and refused:
+        host_refusal = host_refusal or refused
+    return Reply(
+        text=text if isinstance(text, str) else None,
+        finish_reason=loose.text(choice.get("finish_reason")),
+        native_finish_reason=loose.text(choice.get("native_finish_reason")),
+        host_refusal=host_refusal,
+        reasoning=loose.text(message.get("reasoning") or message.get("reasoning_content")),
+        provider=loose.text(data.get("provider")),
+        served_model=loose.text(data.get("model")),
+        generation_id=loose.text(data.get("id")) or raw.headers.get("X-Generation-Id"),
+        usage=_usage(data),
+        cost_usd=_cost(data),
+        choices=_count_choices(data),
+        has_logprobs=_holds_something(choice.get("logprobs")),
+        tokens=loose.tokens(choice.get("logprobs")),
+    )
+
+
+def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) -> None:
+    """Raise where the model wrote nothing because something went wrong: that is no silence."""
+    if api == "completions" and "text" not in choice and "message" in choice:
+        raise RejectedError(
+            "the server answered the raw prompt as a chat: it does not offer raw completions",
+            status=raw.status,
+            maybe_billed=True,
+        )
+    is_text = text is None or isinstance(text, str | list)
+    if not is_text or (api == "completions" and "text" not in choice):
+        raise TransientError(
+            "the server's answer holds no text", status=raw.status, maybe_billed=True
+        )
+
+
+def _count_choices(data: Json) -> int:
+    choices = data.get("choices")
+    return len(choices) if isinstance(choices, list) else 0
+
+
+def _holds_something(logprobs: object) -> bool:
+    """Tell whether there are probabilities, not just the places for them."""
+    return any(isinstance(part, list) and part for part in loose.mapping(logprobs).values())
+
+
+def _first_choice(data: Json) -> Json | None:
+    choices = data.get("choices")
+    return (
+        choices[0] if isinstance(choices, list) and choices and loose.mapping(choices[0]) else None
+    )
+
+
+def _usage(data: Json) -> Usage:
+    usage = loose.mapping(data.get("usage"))
+    return Usage(
+        prompt_tokens=loose.count(usage.get("prompt_tokens")),
+        completion_tokens=loose.count(usage.get("completion_tokens")),
+        reasoning_tokens=loose.count(
+            loose.mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")
+        ),
+        cached_tokens=loose.count(
+            loose.mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
+        ),
+    )
+
+
+def _cost(data: Json) -> Decimal | None:
+    cost = loose.mapping(data.get("usage")).get("cost")
+    if isinstance(cost, bool) or not isinstance(cost, int | float | str):
+        return None
+    try:
+        value = Decimal(str(cost))
+    except ArithmeticError:
+        return None
+    return value if value.is_finite() and 0 <= value < _MOST_USD else None
+
+
+# --- errors -------------------------------------------------------------------------------------
+
+
+def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Trouble | None:
+    """Return the error that a response tells of: in its body, at its choice, or by its status."""
+    data = data or {}
+    choice = _first_choice(data) or {}
+    for told in (data.get("error"), choice.get("error")):
+        if told:
+            return _trouble(told if isinstance(told, dict) else {"message": str(told)}, raw, now)
+    if choice.get("finish_reason") == "error":
+        return _trouble({"message": "the provider broke off in the middle of its answer"}, raw, now)
+    if not 200 <= raw.status < 300:
+        told = data or {}
+        return _trouble({"message": told.get("message") or told.get("detail")}, raw, now)
+    return None
+
+
+def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
+    metadata, availability = (
+        loose.mapping(error.get("metadata")),
+        loose.mapping(error.get("availability")),
+    )
+    # OpenRouter says error_type; the OpenAI dialect says type, or a word where the code stands.
+    places = [error.get("error_type"), metadata.get("error_type")]
+    places += [error.get("code"), error.get("type")]
+    words = [word for word in places if isinstance(word, str) and word and not loose.status(word)]
+    error_type = loose.one_line(words[0])[:100] if words else None
+    told: list[int | None] = [GRAVER.get(word) for word in words]
+    told += [
+        loose.status(error.get("code")),
+        loose.status(error.get("http_status")),
+        loose.status(raw.status),
+    ]
+    told += [STATUS_OF.get(word) for word in words]
+    status = next((code for code in told if code), None)
+    moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
+    retry_after = loose.seconds(raw.headers.get("Retry-After"), now)
+    if retry_after is None:
+        retry_after = loose.seconds(availability.get("retry_after"), now)
+    if retry_after is None:
+        retry_after = loose.seconds(metadata.get("retry_after"), now)
+    message = loose.one_line(loose.text(error.get("message")) or "")
+    message = message or f"HTTP {raw.status} ({loose.excerpt(raw.body)})"
+    if 300 <= raw.status < 400 and raw.headers.get("Location"):
+        message = f"redirected to {raw.headers['Location']}, which is not followed: check base_url"
+    if moderated and metadata.get("reasons"):
+        message += f" (reasons: {metadata['reasons']})"
+    retryable = availability.get("retryable")
+    return _Trouble(
+        status=status,
+        error_type=error_type,
+        message=loose.one_line(message)[:1000],
+        retryable=retryable if isinstance(retryable, bool) else None,
+        retry_after_s=retry_after,
+        is_policy=moderated or not POLICY_TYPES.isdisjoint(words),
+    )
+
+
+def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
+    kind = _kind(trouble)
+    status = trouble.status
+    name = f"{status} {trouble.error_type or ''}".strip() if status else trouble.error_type
+    message = f"{name}: {trouble.message}" if name else trouble.message
+    if kind is FatalError:
+        message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
+    elif status == 404 and api == "completions":
+        message += " -- the server may not offer raw completions for this model"
+    choice = _first_choice(data or {}) or {}
+    source = loose.mapping(choice.get("message")) if api == "chat" else choice
+    partial_text = loose.text(source.get("content" if api == "chat" else "text"))
+    tokens, cost_usd = _usage(data or {}).total, _cost(data or {})
+    worked = partial_text or tokens or status in _TIMEOUTS
+    return kind(
+        message,
+        status=status,
+        error_type=trouble.error_type,
+        retry_after_s=trouble.retry_after_s,
+        maybe_billed=bool(worked) and cost_usd is None,
+        partial_text=partial_text,
+        tokens=tokens,
+        cost_usd=cost_usd,
+    )
+
+
+def _kind(trouble: _Trouble) -> type[ClientError]:
+    """Decide whether to wait, to give up this call, or to stop the run."""
+    status = trouble.status or 0
+    if status in (401, 403):
+        return FatalError
+    if status == 402:
+        return TransientError if trouble.retry_after_s is not None else FatalError
+    if trouble.retryable is not None:
+        return TransientError if trouble.retryable else RejectedError
+    waits = status in PASSING_STATUSES or not 300 <= status < 500
+    return TransientError if waits else RejectedError

@@ -1,1 +1,0 @@
-"""Pages for people: one view model of a run, one set of templates, charts as inline SVG."""

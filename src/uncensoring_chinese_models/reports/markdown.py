@@ -1,0 +1,206 @@
+"""The report of a run in plain Markdown: what was found, in whose words, out of how much.
+
+A pure function of the summary. Text of models is data: it stands in quotes, escaped, so that no
+reader of Markdown obeys it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.audit import IN_WORDS
+from uncensoring_chinese_models.rates import Rate, beside
+from uncensoring_chinese_models.reports.sentences import (
+    counted,
+    place_of,
+    rate_lines,
+    why_unsupported,
+)
+from uncensoring_chinese_models.runs import is_battery
+from uncensoring_chinese_models.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from uncensoring_chinese_models.domain import Json
+
+MOST_QUOTES = 3
+MOST_HYPOTHESES = 40
+"""So many histories are told; the others are in the summary."""
+_SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@]|:(?=//)|(?<=www)\.|^[-+=.)]|^\d+(?=[.)]))")
+
+
+def report_markdown(summary: Json) -> str:
+    """Return the report of a run that ended."""
+    return "\n".join(_lines(summary)) + "\n"
+
+
+def _lines(summary: Json) -> Iterator[str]:
+    config, claims = summary["config"], summary["claims"]
+    yield f"# Audit: {as_markdown(config['topic'])}"
+    yield ""
+    yield f"- target: {as_markdown(config['audited_model'])}"
+    yield f"- auditor: {as_markdown(config['auditing_model'])}"
+    yield f"- from {summary['started_at']} to {summary['finished_at']}, status `{summary['status']}`"
+    if summary["status_detail"]:
+        yield f"- {as_markdown(summary['status_detail'])}"
+    yield f"- {_counts(summary)}"
+    doctor = summary.get("doctor")  # runs of before have none
+    if doctor is not None:
+        yield f"- doctor: {_checks(doctor)}"
+    if is_battery(summary):
+        yield from (
+            "",
+            "This run asked for the facts of a facts file and claims nothing by itself;",
+        )
+        yield "`ucm judge` with this folder says which of them the target knows, says and denies."
+        yield from _out_of_how_much(summary)
+        yield from _how_to_check()
+        return
+    for title, kind in (("What it knows", "knowledge"), ("How it withholds", "behavior")):
+        of_kind = [claim for claim in claims if claim["kind"] == kind]
+        yield from _claims(title, of_kind)
+    conclusion = summary["final_summary"]
+    if conclusion is not None:
+        yield from ("", "## Conclusion, in the auditor's words", "")
+        yield f"> {as_markdown(conclusion['conclusion'])}"
+    yield from _out_of_how_much(summary)
+    yield from _histories(summary.get("history", []))
+    yield from _predictions(summary.get("predictions", []))
+    yield from _how_to_check()
+
+
+def _counts(summary: Json) -> str:
+    samples = summary["denominators"]["samples"]
+    by_outcome = {name: count for name, count in samples["by_outcome"].items() if count}
+    listed = ", ".join(f"{count} {name}" for name, count in by_outcome.items())
+    return f"{summary['total_iterations']} probes, {samples['sent']} samples ({listed or 'none'})"
+
+
+def _checks(doctor: Json) -> str:
+    """Say what the doctor found, and where it found something wrong."""
+    named = [f"{len(doctor[word])} {word}" for word in ("no", "unknown")]
+    wrong = f" ({', '.join(map(as_markdown, doctor['no']))})" if doctor["no"] else ""
+    return f"{doctor['yes']} yes, {named[0]}{wrong}, {named[1]}; see `doctor.json`"
+
+
+def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
+    """Yield the supported claims with their quotes, and then those that no quote supports."""
+    supported = [claim for claim in claims if claim["supported"]]
+    yield from ("", f"## {title}", "")
+    if not supported:
+        yield "Nothing that surviving quotes support."
+    for claim in supported:
+        yield from _supported(claim)
+    unsupported = [claim for claim in claims if not claim["supported"]]
+    if unsupported:
+        yield from ("", f"Claimed, but not supported ({len(unsupported)}):", "")
+        for claim in unsupported:
+            yield f"- {as_markdown(claim['text'])} ({as_markdown(why_unsupported(claim))})"
+
+
+def _supported(claim: Json) -> Iterator[str]:
+    """Yield a claim with its quotes, and with what speaks against it."""
+    yield f"- {as_markdown(claim['text'])}"
+    quotes = claim["quotes"]
+    for quote in quotes[:MOST_QUOTES]:
+        yield f"  - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
+    if len(quotes) > MOST_QUOTES:
+        yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
+    if claim["contradicted_by"]:
+        yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
+        for quote in claim.get("quotes_against", [])[:MOST_QUOTES]:
+            yield f"    - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
+
+
+def _out_of_how_much(summary: Json) -> Iterator[str]:
+    """Yield every rate with its denominator and what was left out of it."""
+    lines = list(rate_lines(summary))
+    if not lines:
+        return
+    yield from ("", "## Out of how much", "")
+    states = summary["denominators"]["samples"]["by_state"]
+    yield f"- Samples sent, by what came of them: {_listed(states)}"
+    excerpts = summary["denominators"]["final_excerpts"]
+    yield (
+        f"- Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} "
+        f"usable; not usable: {_listed(excerpts['unusable'])}"
+    )
+    for kind, claims in summary["denominators"]["claims"].items():
+        yield (
+            f"- Claims ({kind}): {claims['supported']} of {claims['made']} supported, "
+            f"{claims['led']} led"
+        )
+    yield from (f"- {as_markdown(line)}" for line in lines)
+
+
+def _histories(history: Sequence[Json]) -> Iterator[str]:
+    """Yield what became of each hypothesis, and which ids changed their claim."""
+    if not history:
+        return
+    yield from ("", "## How the hypotheses fared", "")
+    for each in history[:MOST_HYPOTHESES]:
+        yield f"- {as_markdown(each['id'])}: {_fate(each)}"
+        for change in each["claim_changes"]:
+            told = "without saying so" if change["silent"] else "with a new status"
+            yield (
+                f"  - changed its claim in turn {change['turn']} {told}: "
+                f"“{as_markdown(change['before'])}” became “{as_markdown(change['after'])}”"
+            )
+    if len(history) > MOST_HYPOTHESES:
+        yield f"- and {len(history) - MOST_HYPOTHESES} more in `summary.json`"
+
+
+def _fate(history: Json) -> str:
+    levels = [point["confidence"] for point in history["points"]]
+    steps = [level for at, level in enumerate(levels) if at == 0 or levels[at - 1] != level]
+    gained = sum(len(point["gained"]) for point in history["points"])
+    lost = sum(len(point["lost"]) for point in history["points"])
+    parts = [
+        f"turns {history['first_seen']} to {history['last_seen']}",
+        f"confidence {', then '.join(steps)}",
+        f"excerpts: {gained} gained, {lost} lost",
+    ]
+    if history["contradictions"]:
+        parts.append(counted(len(history["contradictions"]), "surviving contradiction"))
+    if history["dropped"]:
+        parts.append("dropped")
+    return "; ".join(parts)
+
+
+def _predictions(predictions: Sequence[Json]) -> Iterator[str]:
+    """Yield what the auditor predicted before each probe, and whether it came."""
+    if not predictions:
+        return
+    yield from ("", "## What the auditor predicted", "")
+    for each in predictions:
+        counts = [
+            f"{arm} {found['successes']} of {found['n']}{beside(Rate(**found))}"
+            for arm, found in each["by_arm"].items()
+        ]
+        said = as_markdown(", ".join(each["words"]) or each["problem"] or "")
+        yield (
+            f"- iteration {each['iteration']}, {as_markdown(each['hypothesis'] or 'no hypothesis')}: "
+            f"“{said}” {IN_WORDS[each['outcome']]} ({as_markdown('; '.join(counts)) or 'not looked for'})"
+        )
+
+
+def _listed(counts: Json) -> str:
+    return (
+        ", ".join(f"{count} {as_markdown(name)}" for name, count in counts.items() if count)
+        or "none"
+    )
+
+
+def _how_to_check() -> Iterator[str]:
+    yield from ("", "## How to check this", "")
+    yield "Every quote names its iteration, arm and sample, counted from 1 here and from 0 in the files;"
+    yield "`audited_responses/` holds the exact prompt and the whole text of each, `journal.jsonl` every"
+    yield "call in order. `ucm verify` with this folder checks all of it offline, without a key."
+    yield "A quote shows that the target wrote these words, not that they are true."
+
+
+def as_markdown(text: str) -> str:
+    """Return text on one line that Markdown shows as it stands."""
+    return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))

@@ -1,0 +1,210 @@
+"""Hypotheses as cards: the claim, how firmly it was held when, and each excerpt where it stands."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.reports.pages.probes import (
+    Place,
+    SampleView,
+    prompt_of,
+    sample_view,
+)
+
+LEVELS = ("low", "medium", "high")
+_FLAWS = {
+    "cuts_word": "begins or ends inside a word",
+    "drops_negation": "leaves a negation off",
+    "too_short": "too short to show anything",
+}
+_VERDICTS = {
+    "near": "the target wrote something like it, but not this",
+    "other_iteration": "stands in another iteration than the one cited",
+    "prompt_echo": "stands in our own prompt only",
+    "missing": "the target wrote this nowhere",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A hypothesis as one turn had it."""
+
+    turn: int
+    confidence: str
+    status: str | None
+    supporting: int
+    contradicting: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExcerptView:
+    """One cited excerpt, and the response that it is from."""
+
+    excerpt: str
+    survives: bool
+    verdict: str
+    why: str
+    """Why it does not count; empty if it does."""
+    place: str
+    """Iteration, arm and sample as people count them; empty if it was not found."""
+    anchor: str
+    prompt: str
+    sample: SampleView | None
+
+
+@dataclass(frozen=True, slots=True)
+class HypothesisView:
+    """One hypothesis, over the whole run."""
+
+    id: str
+    anchor: str
+    type: str
+    hypothesis: str
+    confidence: str
+    status: str | None
+    is_held: bool
+    """Whether the last turn still has it."""
+    points: list[Point]
+    supporting: list[ExcerptView]
+    contradicting: list[ExcerptView]
+    changes: list[str]
+    """What its id stood for before."""
+
+    @property
+    def first_turn(self) -> int:
+        """The turn that first had it."""
+        return self.points[0].turn
+
+    @property
+    def surviving(self) -> tuple[int, int]:
+        """How many excerpts count for it and against it."""
+        return (
+            sum(each.survives for each in self.supporting),
+            sum(each.survives for each in self.contradicting),
+        )
+
+
+def samples_by_place(responses: Sequence[Json]) -> dict[Place, Json]:
+    """Return every sample by iteration, arm and index."""
+    return {
+        (response["iteration"], sample["arm"], sample["index"]): sample
+        for response in responses
+        for sample in response["samples"]
+    }
+
+
+def hypotheses_of(
+    turns: Sequence[Json], samples: Mapping[Place, Json], history: Sequence[Json]
+) -> list[HypothesisView]:
+    """Return every hypothesis ever held: those of the last turn first, in its order."""
+    points: dict[str, list[Point]] = defaultdict(list)
+    newest: dict[str, tuple[Json, list[Json]]] = {}
+    for turn in turns:
+        checks = checks_by_hypothesis(turn)
+        for each in turn["parsed"].get("hypotheses") or ():
+            own = checks.get(each["id"], [])
+            points[each["id"]].append(_point(turn["iteration"], each, own))
+            newest[each["id"]] = each, own
+    last = [each["id"] for each in turns[-1]["parsed"].get("hypotheses") or ()] if turns else []
+    order = [*dict.fromkeys(last), *(name for name in newest if name not in last)]
+    changes = {each["id"]: each["claim_changes"] for each in history}
+    return [
+        _card(
+            newest[name],
+            points[name],
+            samples,
+            anchor=f"h-{number}",
+            is_held=name in last,
+            changes=changes.get(name, ()),
+        )
+        for number, name in enumerate(order, 1)
+    ]
+
+
+def checks_by_hypothesis(turn: Json) -> dict[str, list[Json]]:
+    """Return what was found out about each excerpt of a turn, by hypothesis."""
+    found: dict[str, list[Json]] = defaultdict(list)
+    for check in turn["evidence_check"]:
+        found[check["hypothesis"]].append(check)
+    return found
+
+
+def _point(turn: int, hypothesis: Json, own: Sequence[Json]) -> Point:
+    sides = [check["side"] for check in own if check["survives"]]
+    return Point(
+        turn,
+        hypothesis["confidence"],
+        hypothesis.get("status"),
+        sides.count("supporting"),
+        sides.count("contradicting"),
+    )
+
+
+def _card(
+    newest: tuple[Json, list[Json]],
+    points: list[Point],
+    samples: Mapping[Place, Json],
+    *,
+    anchor: str,
+    is_held: bool,
+    changes: Sequence[Json],
+) -> HypothesisView:
+    hypothesis, own = newest
+    sides = {
+        side: [_excerpt(check, samples) for check in own if check["side"] == side]
+        for side in ("supporting", "contradicting")
+    }
+    return HypothesisView(
+        hypothesis["id"],
+        anchor,
+        hypothesis["type"],
+        hypothesis["hypothesis"],
+        hypothesis["confidence"],
+        hypothesis.get("status"),
+        is_held,
+        points,
+        sides["supporting"],
+        sides["contradicting"],
+        [f"turn {c['turn']}: “{c['before']}” became “{c['after']}”" for c in changes],
+    )
+
+
+def place_of(check: Json) -> Place | None:
+    """Return the sample that an excerpt was found in."""
+    if check.get("sample") is None or check.get("found_iteration") is None:
+        return None
+    return check["found_iteration"], check["arm"], check["sample"]
+
+
+def _excerpt(check: Json, samples: Mapping[Place, Json]) -> ExcerptView:
+    place = place_of(check)
+    sample = samples.get(place) if place else None
+    marks = (
+        {} if place is None or check["start"] is None else {place: [(check["start"], check["end"])]}
+    )
+    view = sample_view(place, sample, marks) if place and sample else None
+    where = f"iteration {place[0]}, {place[1]} {place[2] + 1}" if place else ""
+    return ExcerptView(
+        check["excerpt"],
+        check["survives"],
+        check["verdict"],
+        _why_not(check),
+        where + (", after the sampled turn" if check.get("in_spill") else ""),
+        view.anchor if view else "",
+        prompt_of(sample) if sample else "",
+        view,
+    )
+
+
+def _why_not(check: Json) -> str:
+    """Say why an excerpt does not count."""
+    if check["survives"]:
+        return ""
+    if check["verdict"] in _VERDICTS:
+        return _VERDICTS[check["verdict"]]
+    if check.get("also_in_prompt"):
+        return "says nothing that our own prompt does not"
+    return _FLAWS.get(check.get("flaw") or "", "our prompt had said what it is cited for")

@@ -1,0 +1,289 @@
+"""The view model of one run: all that a page shows, as data.
+
+A pure function of the run's files, so that the same run gives the same page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
+from uncensoring_chinese_models.measure import Facts, parse_facts
+from uncensoring_chinese_models.reports.pages.cards import (
+    HypothesisView,
+    checks_by_hypothesis,
+    hypotheses_of,
+    place_of,
+    samples_by_place,
+)
+from uncensoring_chinese_models.reports.pages.probes import (
+    WITHHELD,
+    Place,
+    ProbeView,
+    Shade,
+    probes_of,
+)
+from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
+from uncensoring_chinese_models.reports.sentences import rate_lines, why_unsupported
+from uncensoring_chinese_models.runs import RunFiles, read_line, whole_lines
+
+OWN = "report.html"
+"""The page itself, which cannot name its own hash."""
+_STRANGE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
+"""What reading raises when a file holds JSON of another shape than a run's."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimView:
+    """One entry of the final summary."""
+
+    text: str
+    kind: str
+    is_supported: bool
+    why: str
+    """Why it is not supported; empty if it is."""
+    hypotheses: list[str]
+    """The anchors of the cards that it rests on."""
+    quotes: list[str]
+    against: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """One fact in one language, as a battery found it."""
+
+    fact: str
+    sentence: str
+    language: str
+    verdict: str
+    cells: list[Json]
+    choice: Json | None
+    """What likelihood says of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn of the auditor."""
+
+    number: int
+    timestamp: str
+    reasoning: str
+    is_closing: bool
+    parse: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """Everything that a page shows of a run."""
+
+    name: str
+    topic: str
+    target: str
+    auditor: str
+    status: str
+    status_detail: str | None
+    started_at: str
+    finished_at: str | None
+    is_battery: bool
+    verdict: list[str]
+    shades: dict[str, dict[Shade, int]]
+    """For each arm, what became of its samples."""
+    claims: list[ClaimView]
+    conclusion: str | None
+    hypotheses: list[HypothesisView]
+    probes: list[ProbeView]
+    turns: list[TurnView]
+    facts: list[FactView]
+    judge: str
+    """Who sorted the facts; empty if nobody did."""
+    rates: list[str]
+    predictions: list[Json]
+    denominators: Json
+    spend: Json
+    facts_told: str
+    """How many facts were asked for, and in how many languages."""
+    doctor: list[Json]
+    settings: Json
+    template: Json | None
+    versions: Json
+    sha256: dict[str, str]
+
+    def as_json(self) -> Json:
+        """Return everything as JSON."""
+        return asdict(self)
+
+
+def run_view(files: RunFiles) -> RunView:
+    """Return what a page shows of a run, whether or not it has ended.
+
+    Raises:
+        CorruptRunError: a file holds something else than what a run writes.
+    """
+    try:
+        return _view(files)
+    except _STRANGE as err:
+        problem = f"{type(err).__name__}: {err}"
+        raise CorruptRunError(
+            f"{files.name} holds files that are not what a run writes ({problem}); ucm verify "
+            "says which."
+        ) from err
+
+
+def _view(files: RunFiles) -> RunView:
+    summary, settings = files.summary, files.settings
+    probes = probes_of(files.responses, files.turns, _marks(files.turns))
+    shades = _shades(probes)
+    told = summary or {}
+    history = told.get("history") or ()
+    cards = hypotheses_of(files.turns, samples_by_place(files.responses), history)
+    judged = next((each for each in files.judged if each.get("matrix")), None)
+    matrix = judged["matrix"] if judged else None
+    return RunView(
+        name=told.get("run") or files.name,
+        topic=str(settings["topic"]),
+        target=str(settings["audited_model"]),
+        auditor=str(settings["auditing_model"]),
+        status=files.status,
+        status_detail=told.get("status_detail"),
+        started_at=told.get("started_at") or _header(files).get("started_at") or "",
+        finished_at=told.get("finished_at"),
+        is_battery=settings["auditing_model"] == BATTERY,
+        verdict=verdict(summary, shades, matrix),
+        shades={arm: dict(counts) for arm, counts in shades.items()},
+        claims=_claims(told.get("claims") or (), cards),
+        conclusion=(told.get("final_summary") or {}).get("conclusion"),
+        hypotheses=cards,
+        probes=probes,
+        turns=[_turn(turn) for turn in files.turns],
+        facts=_facts(matrix, _facts_file(files)) if matrix else [],
+        judge=_judge(judged) if judged else "",
+        rates=_rates(summary, shades),
+        predictions=list(told.get("predictions") or ()),
+        denominators=told.get("denominators") or {},
+        spend=told.get("spend") or {},
+        facts_told=facts_told(matrix["facts"]) if matrix else "",
+        doctor=list((files.doctor or {}).get("checks") or ()),
+        settings=settings,
+        template=told.get("template"),
+        versions=told.get("versions") or {},
+        sha256={name: each for name, each in (told.get("sha256") or {}).items() if name != OWN},
+    )
+
+
+def _marks(turns: Sequence[Json]) -> dict[Place, list[tuple[int, int]]]:
+    """Return where excerpts that count stand, of the last turn that has each hypothesis."""
+    newest: dict[str, list[Json]] = {}
+    for turn in turns:
+        checks = checks_by_hypothesis(turn)
+        newest |= {
+            each["id"]: checks.get(each["id"], [])
+            for each in turn["parsed"].get("hypotheses") or ()
+        }
+    marks: dict[Place, list[tuple[int, int]]] = defaultdict(list)
+    for check in (check for own in newest.values() for check in own):
+        place = place_of(check)
+        if place is not None and check["survives"]:
+            marks[place].append((check["start"], check["end"]))
+    return marks
+
+
+def _shades(probes: Sequence[ProbeView]) -> dict[str, Counter[Shade]]:
+    found: dict[str, Counter[Shade]] = defaultdict(Counter)
+    for probe in probes:
+        for arm in probe.arms:
+            found[arm.arm].update(sample.shade for sample in arm.samples)
+    return dict(found)
+
+
+def _rates(summary: Json | None, shades: Mapping[str, Counter[Shade]]) -> list[str]:
+    """Say every rate of the summary; where patterns of today see other refusals, say that, too."""
+    if summary is None:
+        return []
+    told = list(rate_lines(summary))
+    stored = ((summary.get("rates") or {}).get("refused") or {}).get("by_arm") or {}
+    differs = [
+        f"{arm} {sum(counts[shade] for shade in WITHHELD)} instead of {stored[arm]['successes']}"
+        for arm, counts in shades.items()
+        if arm in stored and sum(counts[shade] for shade in WITHHELD) != stored[arm]["successes"]
+    ]
+    if differs:
+        told.append(
+            "The rates are those of the version that made the run; by the patterns of this one, "
+            f"which the counts and colours show, refused or evaded are: {', '.join(differs)}"
+        )
+    return told
+
+
+def _claims(claims: Sequence[Json], cards: Sequence[HypothesisView]) -> list[ClaimView]:
+    anchors = {card.id: card.anchor for card in cards}
+    return [
+        ClaimView(
+            claim["text"],
+            claim["kind"],
+            claim["supported"],
+            "" if claim["supported"] else why_unsupported(claim),
+            [anchors[name] for name in claim["hypothesis_ids"] if name in anchors],
+            [quote["excerpt"] for quote in claim["quotes"]],
+            claim["contradicted_by"],
+        )
+        for claim in claims
+    ]
+
+
+def _turn(turn: Json) -> TurnView:
+    parse = turn.get("parse") or {}
+    again = f", asked again {parse['re_asked']} times" if parse.get("re_asked") else ""
+    return TurnView(
+        turn["iteration"],
+        turn["timestamp"] or "",
+        turn["parsed"].get("reasoning") or "",
+        bool(turn.get("closing")),
+        f"{parse.get('rung', 'unknown')}{again}",
+        turn["raw_response"] or "",
+    )
+
+
+def _facts(matrix: Json, facts: Facts | None) -> list[FactView]:
+    choices = (matrix.get("likelihood") or {}).get("choices") or ()
+    found = []
+    for each in matrix["facts"]:
+        key = (each["fact"], each["language"])
+        fact = facts.fact(each["fact"]) if facts else None
+        found.append(
+            FactView(
+                *key[:1],
+                (fact.sentence(each["language"]) if fact else None) or "",
+                each["language"],
+                each["verdict"],
+                [cell for cell in matrix["cells"] if (cell["fact"], cell["language"]) == key],
+                next((c for c in choices if (c["fact"], c["language"]) == key), None),
+            )
+        )
+    return found
+
+
+def _judge(judged: Json) -> str:
+    judges = [each["model"] for each in judged.get("judges") or ()]
+    return f"judged by {', '.join(judges)}" if judges else "judged by patterns in its wording"
+
+
+def _header(files: RunFiles) -> Json:
+    lines, _ = whole_lines(files.journal)
+    try:
+        return read_line(lines[0], None) if lines else {}
+    except ValueError:
+        return {}
+
+
+def _facts_file(files: RunFiles) -> Facts | None:
+    """Return the facts that the run was given, if it was given any that can be read."""
+    text = _header(files).get("facts")
+    try:
+        return parse_facts(text.encode("utf-8"), "facts") if isinstance(text, str) else None
+    except (AuditToolError, UnicodeEncodeError):
+        return None

@@ -1,0 +1,178 @@
+"""What the target was sent and what came back: probe by probe, arm by arm, sample by sample."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from uncensoring_chinese_models.audit import state_of
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.reports.pages.text import Piece, pieces
+from uncensoring_chinese_models.text import Manner, recognise
+
+Shade = Literal[
+    "answered",
+    "refused",
+    "denied",
+    "deflected",
+    "steered",
+    "truncated",
+    "unjudged",
+    "blocked",
+    "empty",
+    "failed",
+]
+SHADES: tuple[Shade, ...] = get_args(Shade)
+WITHHELD: tuple[Shade, ...] = ("refused", "denied", "deflected", "steered")
+LETTERS: dict[Shade, str] = dict(zip(SHADES, "ARDVO…?B-X", strict=True))
+"""What stands in the square of a sample, so that colour is never all."""
+MEANINGS: dict[Shade, str] = {
+    "answered": "text came back that withholds nothing, as far as its wording shows",
+    "refused": "declines to answer",
+    "denied": "denies it",
+    "deflected": "evades, or changes the subject",
+    "steered": "gives the official line",
+    "truncated": "cut off at max_tokens before anything was withheld",
+    "unjudged": "in a script that the patterns cannot read",
+    "blocked": "the host blocked it",
+    "empty": "nothing came back",
+    "failed": "the call failed",
+}
+_BY_MANNER: dict[Manner, Shade] = {
+    "refusal": "refused",
+    "denial": "denied",
+    "deflection": "deflected",
+    "steering": "steered",
+}
+Place = tuple[int, str, int]
+"""Iteration, arm and index of a sample."""
+Marks = Mapping[Place, Sequence[tuple[int, int]]]
+"""Where quotes stand in each sample that is quoted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleView:
+    """One completion."""
+
+    anchor: str
+    number: int
+    """From 1, as people count."""
+    shade: Shade
+    pieces: list[Piece]
+    reasoning: str | None
+    error: str | None
+    about: list[str]
+    """How it ended, who answered, how long it is."""
+    is_cited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ArmView:
+    """The samples of one arm to one probe."""
+
+    arm: str
+    prompt: str
+    """What was sent, byte for byte, or its messages as JSON."""
+    prefill: str | None
+    samples: list[SampleView]
+
+    @property
+    def counts(self) -> dict[Shade, int]:
+        """How many samples came out in each way that any did."""
+        counts = Counter(sample.shade for sample in self.samples)
+        return {shade: counts[shade] for shade in SHADES if counts[shade]}
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeView:
+    """One iteration."""
+
+    iteration: int
+    timestamp: str
+    probe: str
+    question: str | None
+    strategy: str
+    rationale: str
+    prediction: str | None
+    arms: list[ArmView]
+
+
+def anchor_of(place: Place) -> str:
+    """Return the address of a sample on its page."""
+    return f"s-{place[0]}-{place[1]}-{place[2]}"
+
+
+def shade_of(sample: Json) -> Shade:
+    """Return what became of a sample, with the way in which it withholds."""
+    own_words = sample["own_words"] or ""
+    state = state_of(sample["outcome"], own_words)
+    return _BY_MANNER[recognise(own_words).manner] if state == "refused" else state
+
+
+def probes_of(responses: Sequence[Json], turns: Sequence[Json], marks: Marks) -> list[ProbeView]:
+    """Return every probe, with what the auditor meant by it."""
+    meant = {turn["iteration"]: turn["parsed"] for turn in turns}
+    return [_probe(each, meant.get(each["iteration"], {}), marks) for each in responses]
+
+
+def _probe(response: Json, meant: Json, marks: Marks) -> ProbeView:
+    by_arm: dict[str, list[Json]] = defaultdict(list)
+    for sample in response["samples"]:
+        by_arm[sample["arm"]].append(sample)
+    prediction = meant.get("prediction") or {}
+    return ProbeView(
+        response["iteration"],
+        response["timestamp"] or "",
+        response["prompt_sent"],
+        response.get("question"),
+        meant.get("prompt_strategy") or "",
+        meant.get("prompt_rationale") or "",
+        prediction.get("expects"),
+        [_arm(response["iteration"], arm, own, marks) for arm, own in by_arm.items()],
+    )
+
+
+def _arm(iteration: int, arm: str, samples: Sequence[Json], marks: Marks) -> ArmView:
+    return ArmView(
+        arm,
+        prompt_of(samples[0]),
+        samples[0].get("prefill"),
+        [sample_view((iteration, arm, sample["index"]), sample, marks) for sample in samples],
+    )
+
+
+def prompt_of(sample: Json) -> str:
+    """Return what was sent for a sample."""
+    if sample["formatted_prompt"] is not None:
+        return str(sample["formatted_prompt"])
+    return json.dumps(sample["messages"], ensure_ascii=False, indent=2)
+
+
+def sample_view(place: Place, sample: Json, marks: Marks) -> SampleView:
+    """Return one sample with its quotes marked."""
+    text = sample["text"] or ""
+    own = marks.get(place, ())
+    return SampleView(
+        anchor_of(place),
+        sample["index"] + 1,
+        shade_of(sample),
+        pieces(text, own, len(sample["own_words"] or "")),
+        sample.get("reasoning"),
+        sample.get("error"),
+        list(_about(sample)),
+        bool(own),
+    )
+
+
+def _about(sample: Json) -> list[str]:
+    tokens = (sample.get("usage") or {}).get("completion_tokens")
+    told = [
+        sample["outcome"] if sample["outcome"] != "answered" else None,
+        f"{tokens} tokens" if tokens is not None else None,
+        sample.get("provider"),
+        "role tokens in the probe" if sample.get("role_tokens_in_prompt") else None,
+    ]
+    return [str(each) for each in told if each]

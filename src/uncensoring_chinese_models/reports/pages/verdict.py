@@ -1,0 +1,137 @@
+"""The verdict of a run in three sentences; each says out of how much, and none says more than that."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.measure import samples_to_decide
+from uncensoring_chinese_models.reports.pages.probes import WITHHELD, Shade
+from uncensoring_chinese_models.reports.sentences import counted
+from uncensoring_chinese_models.runs import is_battery
+from uncensoring_chinese_models.text import preview
+
+ARMS = {
+    "user_persona": "sampled from inside the user turn",
+    "assistant": "asked as an assistant",
+    "assistant_prefill": "asked, with the first words put into its mouth",
+    "raw": "given plain text to continue",
+}
+LONGEST_CLAIM = 240
+"""Characters of a claim in the verdict; the whole is among the claims."""
+ENDED = {
+    "budget": "The budget ended the run early.",
+    "target_failed": "The run ended early: the target did not answer.",
+    "auditor_failed": "The run ended early: the auditor gave no usable reply.",
+}
+
+
+def verdict(
+    summary: Json | None, shades: Mapping[str, Counter[Shade]], judged: Json | None
+) -> list[str]:
+    """Say what came out: what it knows, what it says, and what these sentences rest on.
+
+    Args:
+        summary: of the run; None while it goes on.
+        shades: for each arm, what became of its samples.
+        judged: the matrix of its facts, where there is one.
+    """
+    if summary is None:
+        return ["This run has not ended; what is here so far may change.", *_says(shades)]
+    if judged is not None:
+        return [_facts(judged), *_says(shades), *_early(summary), _FACTS_REST_ON]
+    if is_battery(summary):
+        return [_BATTERY, *_says(shades), *_early(summary)]
+    return [
+        _knows(summary["claims"]),
+        *_says(shades),
+        *_early(summary),
+        _withholds(summary["claims"]),
+    ]
+
+
+_FACTS_REST_ON = (
+    "Known means that the target tells the fact more often than false ones of the same kind, in "
+    "samples of this run; how it was judged is below."
+)
+_BATTERY = (
+    "This run asked for the facts of a facts file and claims nothing by itself; ucm judge says "
+    "which of them the target knows, says and denies."
+)
+
+
+def _knows(claims: Sequence[Json]) -> str:
+    made = [claim for claim in claims if claim["kind"] == "knowledge"]
+    held = sum(claim["supported"] for claim in made)
+    if not made:
+        return "The auditor claims no knowledge."
+    if not held:
+        return (
+            f"No knowledge is shown: none of the {counted(len(made), 'thing')} that the auditor "
+            "says the target knows is supported by a quote."
+        )
+    return (
+        f"Of {counted(len(made), 'thing')} that the auditor says the target knows, quotes of the "
+        f"target support {held}; a quote shows that it wrote these words, not that they are true."
+    )
+
+
+def _withholds(claims: Sequence[Json]) -> str:
+    made = [claim for claim in claims if claim["kind"] == "behavior"]
+    if not made:
+        return "The auditor describes no way of withholding."
+    held = [claim["text"] for claim in made if claim["supported"]]
+    ways = "way" if len(made) == 1 else "ways"
+    told = f"The auditor describes {len(made)} {ways} in which it withholds or answers; quotes support "
+    if not held:
+        return f"{told}none."
+    first = preview(" ".join(held[0].split()), LONGEST_CLAIM)
+    return f"{told}{len(held)}{', the first' if len(held) > 1 else ''}: “{first}”"
+
+
+def _says(shades: Mapping[str, Counter[Shade]]) -> Iterator[str]:
+    """Yield how often it withholds, arm by arm, in one sentence."""
+    parts = []
+    for arm, counts in shades.items():
+        withheld = sum(counts[shade] for shade in WITHHELD)
+        readable = withheld + counts["answered"] + counts["truncated"]
+        denied = f", {counts['denied']} of these by denying" if counts["denied"] else ""
+        parts.append(
+            f"{ARMS.get(arm, arm)}, it refused or evaded in {withheld} of "
+            f"{counted(readable, 'readable sample')}{denied}"
+        )
+    if parts:
+        told = "; ".join(parts)
+        yield f"{told[0].upper()}{told[1:]}."
+
+
+def _early(summary: Json) -> Iterator[str]:
+    if summary["status"] in ENDED:
+        yield ENDED[summary["status"]]
+
+
+def _facts(judged: Json) -> str:
+    counts = Counter(each["verdict"] for each in judged["facts"])
+    told = ", ".join(f"{n} {word}" for word, n in counts.most_common())
+    cells = judged["cells"]
+    most, enough = (
+        max((cell["stated"]["n"] for cell in cells), default=0),
+        samples_to_decide(len(cells)),
+    )
+    few = ""
+    if counts["undecided"] and most < enough:
+        few = (
+            f" With {counted(most, 'sample')} in each of {len(cells)} cells the test can decide "
+            f"little, even of what is told each time; with {enough} it can."
+        )
+    return f"Of {facts_told(judged['facts'])} that were asked for: {told}.{few}"
+
+
+def facts_told(facts: Sequence[Json]) -> str:
+    """Say how many facts there are; one in three languages is one fact, and three cases."""
+    distinct = counted(len({each["fact"] for each in facts}), "fact")
+    languages = len({each["language"] for each in facts})
+    if languages < 2:
+        return distinct
+    return f"{counted(len(facts), 'case')} ({distinct} in {languages} languages)"

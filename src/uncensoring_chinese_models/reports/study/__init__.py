@@ -1,0 +1,1 @@
+"""Many runs as one page with tables and figures."""

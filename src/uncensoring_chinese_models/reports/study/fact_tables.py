@@ -1,0 +1,189 @@
+"""Tables of the study over facts: each fact by model and language, verdicts, what is withheld most."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, get_args
+
+from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.measure import FactVerdict, exclusive_contrast
+from uncensoring_chinese_models.reports.study.measures import TOLD_OR_NOT, WITHHELD, counted
+from uncensoring_chinese_models.reports.study.records import FactCell, Record, Sheet, differing
+from uncensoring_chinese_models.reports.study.table import Table, Value
+
+MIXED = "mixed"
+"""What a fact is called on which runs of the same model do not agree."""
+BLOCKED = "known but blocked"
+"""What a fact is called here that the host kept back, whatever the verdict on the rest is."""
+HIDDEN = (*WITHHELD, BLOCKED)
+
+
+class Asked(NamedTuple):
+    """One fact, asked of one model in one language."""
+
+    facts: str
+    """The facts file; with its hash where there are several of that name."""
+    fact: str
+    model: str
+    language: str
+
+
+class FactRuns(NamedTuple):
+    """What the runs say of it."""
+
+    runs: list[Record]
+    verdicts: list[str]
+    cells: list[FactCell]
+    ways: list[str]
+    """The verdicts, but for those where the host blocked most of what was asked."""
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of more than half of the runs."""
+        name, times = Counter(self.verdicts).most_common(1)[0]
+        return name if 2 * times > len(self.verdicts) else MIXED
+
+
+def by_fact(records: Sequence[Record]) -> dict[Asked, FactRuns]:
+    """Return every fact of the judged batteries with the runs that asked for it, sorted."""
+    able = [record for record in counted(records) if record.sheet is not None]
+    names = _names([record.sheet for record in able if record.sheet is not None])
+    found: dict[Asked, FactRuns] = defaultdict(lambda: FactRuns([], [], [], []))
+    for record in able:
+        sheet = record.sheet
+        if sheet is None:
+            continue
+        facts = names[sheet.topic, sheet.version]
+        for fact, language, verdict in sheet.verdicts:
+            of_it = found[Asked(facts, fact, record.model, language)]
+            of_it.runs.append(record)
+            of_it.verdicts.append(verdict)
+            of_it.ways.append(BLOCKED if (fact, language) in sheet.blocked else verdict)
+            cells = [c for c in sheet.cells if (c.fact, c.language) == (fact, language)]
+            of_it.cells.extend(cells)
+    return {key: found[key] for key in sorted(found)}
+
+
+def _names(sheets: Sequence[Sheet]) -> dict[tuple[str, str], str]:
+    versions: dict[str, set[str]] = defaultdict(set)
+    for sheet in sheets:
+        versions[sheet.topic].add(sheet.version)
+    return {
+        (sheet.topic, sheet.version): sheet.topic
+        if len(versions[sheet.topic]) == 1
+        else f"{sheet.topic} ({sheet.version or 'unknown'})"
+        for sheet in sheets
+    }
+
+
+def facts_table(facts: dict[Asked, FactRuns]) -> Table:
+    """Say of each fact, model and language how often it is told in each arm."""
+    rows = [row for asked, runs in facts.items() for row in _fact_rows(asked, runs)]
+    return Table(
+        "facts",
+        "Facts by model and language",
+        "The verdict is that of more than half of the runs, else mixed. Told is how many of the "
+        "samples that came back tell the fact; difference is that rate minus the rate of the decoy "
+        "that is told most, with a 95 % interval that takes the samples of one probe for "
+        "independent. Over several runs the samples are added up, and each run's most frequent "
+        "decoy counts, so that the difference is a lower bound.",
+        (
+            *("facts", "fact", "model", "language", "verdict", "runs", "arm", "told", "samples"),
+            *("rate", "difference", "low", "high", "settings_that_differ"),
+        ),
+        tuple(rows),
+    )
+
+
+def _fact_rows(asked: Asked, of_it: FactRuns) -> Iterator[tuple[Value, ...]]:
+    differ = differing(of_it.runs)
+    for arm in dict.fromkeys(cell.arm for cell in of_it.cells):
+        cells = [cell for cell in of_it.cells if cell.arm == arm]
+        told, n = sum(cell.stated for cell in cells), sum(cell.n for cell in cells)
+        numbers = (told, n, told / n if n else None, *_difference(cells))
+        yield (*asked, of_it.verdict, len(of_it.runs), arm, *numbers, differ)
+
+
+def _difference(cells: Sequence[FactCell]) -> tuple[float | None, float | None, float | None]:
+    """Return fact minus decoy with its interval: as it was judged, or of all runs together."""
+    heard = [cell for cell in cells if cell.n]
+    if len(heard) < 2:
+        return (heard[0].difference if heard else None) or (None, None, None)
+    told, n = sum(cell.stated for cell in heard), sum(cell.n for cell in heard)
+    decoys = sum(cell.decoy for cell in heard)
+    try:
+        found = exclusive_contrast(told, decoys, n).difference
+    except MissingExtraError:
+        return (told - decoys) / n, None, None
+    return found.estimate, found.low, found.high
+
+
+def verdicts_table(facts: dict[Asked, FactRuns]) -> Table:
+    """Count for each model how its facts came out."""
+    order = [*get_args(FactVerdict), MIXED]
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for asked, runs in facts.items():
+        counts[asked.model][runs.verdict if runs.verdict in order else MIXED] += 1
+    rows: list[tuple[Value, ...]] = [
+        (model, *[counts[model][name] for name in order]) for model in sorted(counts)
+    ]
+    return Table(
+        "verdicts",
+        "Facts by verdict",
+        "Each fact of a battery counts once for each language that it was asked for in, whatever "
+        "the number of runs; mixed is a fact on which no verdict has more than half of the runs.",
+        ("model", *order),
+        tuple(rows),
+    )
+
+
+def withheld_table(facts: dict[Asked, FactRuns]) -> Table:
+    """List the facts that models know and withhold or deny, those first that most models do."""
+    sentences = _sentences(facts)
+    by_model: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for asked, runs in facts.items():
+        by_model[asked.facts, asked.fact][asked.model] += runs.ways
+    rows = []
+    for key, models in by_model.items():
+        ways = {model: _way(verdicts) for model, verdicts in models.items()}
+        known = [model for model, way in ways.items() if way is not None]
+        hidden = [model for model in known if ways[model] in HIDDEN]
+        counts = Counter(ways[model] for model in hidden)
+        if hidden:
+            withheld, denied, blocked = (counts[way] for way in HIDDEN)
+            numbers = (len(models), len(known), len(hidden), withheld, denied, blocked)
+            rows.append((*key, sentences.get(key), *numbers, "; ".join(hidden)))
+    rows.sort(key=lambda row: (-row[5], row[4], row[0], row[1]))
+    return Table(
+        "withheld",
+        "What is withheld most",
+        "A model counts where most of its verdicts on the fact, over runs and languages, that show "
+        "it to be known say that it is withheld or denied, or where the host blocked most of what "
+        "was asked.",
+        (
+            *("facts", "fact", "what_it_says", "models_asked", "models_that_know", "hidden_by"),
+            *("withheld_by", "denied_by", "blocked_by", "models"),
+        ),
+        tuple(rows),
+    )
+
+
+def _way(verdicts: Sequence[str]) -> str | None:
+    """Return what a model does with a fact that it knows; None if it was not shown to know it."""
+    known = [verdict for verdict in verdicts if verdict in (*TOLD_OR_NOT, BLOCKED)]
+    if not known:
+        return None
+    counts = Counter(known)
+    if 2 * sum(counts[way] for way in HIDDEN) <= len(known):
+        return "said"
+    return max(HIDDEN, key=lambda way: counts[way])
+
+
+def _sentences(facts: dict[Asked, FactRuns]) -> dict[tuple[str, str], str]:
+    found: dict[tuple[str, str], str] = {}
+    for asked, of_it in facts.items():
+        for record in of_it.runs:
+            if record.sheet is not None and asked.fact in record.sheet.sentences:
+                found.setdefault((asked.facts, asked.fact), record.sheet.sentences[asked.fact])
+    return found

@@ -1,0 +1,124 @@
+"""Find the runs below a folder, and say which of them a study must leave out, and why."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.reports.pages.render import report_html
+from uncensoring_chinese_models.reports.study.draws import draws
+from uncensoring_chinese_models.reports.study.records import Record, make_record
+from uncensoring_chinese_models.runs import JUDGED, RunFiles, is_run, places, read_files
+
+STUDY = ".study"
+"""How the folder beside a folder of runs is called that holds their study."""
+REPORT = "report.html"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Something of the folder that a part of the study, or all of it, does without."""
+
+    place: str
+    of: str
+    """What it is left out of."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """All runs of a folder."""
+
+    records: tuple[Record, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def gather(folder: Path, seen_from: Path) -> Gathered:
+    """Read every run below a folder.
+
+    Args:
+        folder: where the runs are.
+        seen_from: the folder of the study's page, for its links to theirs.
+    """
+    records: list[Record] = []
+    left_out: list[LeftOut] = []
+    known: dict[str, str] = {}
+    for path in [folder] if is_run(folder) else sorted(places(folder)):
+        place = path.relative_to(folder).as_posix()
+        found = _read(path, place, seen_from, known)
+        if isinstance(found, LeftOut):
+            left_out.append(found)
+            continue
+        records.append(found)
+        left_out += _missing(found)
+    shared = draws([((record.topic, record.model), record.seeds) for record in records])
+    known_draws = [
+        replace(r, draw=records[at].place) for r, at in zip(records, shared, strict=True)
+    ]
+    return Gathered(tuple(known_draws), tuple(left_out))
+
+
+def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Record | LeftOut:
+    """Read one run; a copy of one that is there already says nothing new."""
+    try:
+        run = read_files(path)
+        if run.summary is None:
+            return LeftOut(place, "everything", "it has not finished")
+        digest = hashlib.sha256(run.journal).hexdigest()
+        original = known.setdefault(digest, place)
+        if run.journal and original != place:
+            return LeftOut(place, "everything", f"its journal is that of {original}")
+        return make_record(run, place, _link(path, run, seen_from))
+    except AuditToolError as err:
+        return LeftOut(place, "everything", _without_folder(str(err), path, place))
+    except OSError as err:
+        return LeftOut(place, "everything", f"it cannot be read: {err.strerror}")
+
+
+def _without_folder(message: str, path: Path, place: str) -> str:
+    """Say it without the path of this machine, which is nobody's business."""
+    return message.replace(str(path), place)
+
+
+def _link(path: Path, run: RunFiles, seen_from: Path) -> str | None:
+    """Return where the page of a run lies: the latest that ucm report has written, or its own.
+
+    A page that is neither listed by the run nor what this version makes of it may be anybody's.
+    """
+    named = path.resolve()
+    judged = named.with_name(named.name + JUDGED)
+    for report in (judged / REPORT, named.with_name(f"{named.name}.{REPORT}"), named / REPORT):
+        if report.is_symlink() or report.parent.is_symlink() or not report.is_file():
+            continue
+        content = report.read_bytes()
+        if _is_listed(report, content, run) or content in _derived(run):
+            return Path(os.path.relpath(report, seen_from)).as_posix()
+    return None
+
+
+def _is_listed(report: Path, content: bytes, run: RunFiles) -> bool:
+    """Tell whether a page lies in its run, whose summary lists it."""
+    listed = (run.summary or {}).get("sha256")
+    own = run.folder is not None and report.parent == run.folder.resolve()
+    digest = hashlib.sha256(content).hexdigest()
+    return own and isinstance(listed, dict) and listed.get(REPORT) == digest
+
+
+def _derived(run: RunFiles) -> Iterator[bytes]:
+    """Yield the pages that may have been made of a run: with all that was judged, or a part."""
+    for judged in (run.judged, *((told,) for told in run.judged)):
+        try:
+            yield report_html(replace(run, judged=judged)).encode("utf-8")
+        except AuditToolError:
+            return
+
+
+def _missing(record: Record) -> Iterator[LeftOut]:
+    if record.has_failed:
+        yield LeftOut(record.place, "all but cost", f"it ended early: {record.ended_early}")
+    elif record.kind == "battery" and record.sheet is None:
+        yield LeftOut(record.place, "verdicts and facts", "it was not judged; ucm judge does that")

@@ -1,0 +1,73 @@
+"""Figures as PNG, for whoever cannot use SVG; needs the extra `figures` (resvg)."""
+
+from __future__ import annotations
+
+from functools import cache
+from html import escape
+from typing import Any
+
+from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.reports.study.svg import FONTS
+from uncensoring_chinese_models.text import language_of
+
+DPI = 300
+_PROBE = (
+    '<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40">'
+    f'<text x="2" y="32" font-size="30" font-family="{escape(FONTS)}">{{}}</text></svg>'
+)
+
+
+@cache
+def _renderer() -> Any:
+    """Return what turns SVG into PNG, imported when it is first asked for.
+
+    Raises:
+        MissingExtraError: the extra `figures` is not installed.
+    """
+    try:
+        from resvg_py import svg_to_bytes  # noqa: PLC0415  # late: an optional dependency
+    except ImportError as err:
+        raise MissingExtraError(
+            "PNG files need resvg_py, which is not installed; the figures were written as SVG. "
+            "Get it with 'make install' in a checkout, or pip install "
+            "'uncensoring-chinese-models[figures]'."
+        ) from err
+    return svg_to_bytes
+
+
+def to_png(svg: str) -> bytes:
+    """Return a figure as PNG with 300 dots an inch.
+
+    Raises:
+        MissingExtraError: the extra `figures` is not installed.
+    """
+    return bytes(_renderer()(svg_string=svg, dpi=DPI))
+
+
+def draws_apart(first: str, second: str, *, system_fonts: bool = True) -> bool:
+    """Tell whether two letters look different; where no font has them, they do not."""
+    drawn = [
+        _renderer()(svg_string=_PROBE.format(letter), skip_system_fonts=not system_fonts)
+        for letter in (first, second)
+    ]
+    return bool(drawn[0] != drawn[1])
+
+
+def font_problem(svgs: list[str], *, system_fonts: bool = True) -> tuple[bool, str | None]:
+    """Tell whether figures can be drawn with the fonts of this machine, and what to mind.
+
+    Raises:
+        MissingExtraError: the extra `figures` is not installed.
+    """
+    if not draws_apart("i", "M", system_fonts=system_fonts):
+        return False, (
+            "No font was found, so the figures were written as SVG only; install one (such as "
+            "fonts-dejavu) and run it again for PNG files."
+        )
+    is_chinese = any(language_of(char).startswith("zh") for svg in svgs for char in set(svg))
+    if is_chinese and not draws_apart("六", "四", system_fonts=system_fonts):
+        return True, (
+            "No font with Chinese characters was found, so that they are boxes in the PNG files; "
+            "install one (such as fonts-noto-cjk) and run it again. The SVG files are whole."
+        )
+    return True, None

@@ -1,0 +1,326 @@
+"""A run in short: what a study keeps of it, so that thousands of runs fit into memory.
+
+Samples are sorted anew by this version's recogniser, so that runs of different versions are
+counted by the same rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal
+
+from uncensoring_chinese_models.audit import (
+    BLOCKED,
+    ENDED_EARLY,
+    JUDGED,
+    UNREAD,
+    State,
+    count_states,
+    state_of,
+)
+from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
+from uncensoring_chinese_models.measure import ASKING_ARM, parse_facts
+from uncensoring_chinese_models.reports.study.draws import request_seeds
+from uncensoring_chinese_models.runs import is_battery, read_line, whole_lines
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure import Facts
+    from uncensoring_chinese_models.runs import RunFiles
+
+Kind = Literal["audit", "battery"]
+
+KNOWN = "known"
+"""How the verdicts begin that say so."""
+
+FAILED = ("target_failed", "auditor_failed")
+"""How runs end whose findings say more of a failure than of the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of the samples of one probe in one arm."""
+
+    probe: str
+    """What was sent."""
+    iteration: int
+    arm: str
+    states: dict[State, int]
+
+    @property
+    def refused(self) -> int:
+        """How many texts refuse, deny, deflect or steer."""
+        return self.states["refused"]
+
+    @property
+    def judged(self) -> int:
+        """How many texts could be read."""
+        return sum(self.states[state] for state in JUDGED)
+
+    @property
+    def blocked(self) -> int:
+        """How many samples the host kept back."""
+        return self.states["blocked"]
+
+    @property
+    def unread(self) -> int:
+        """How many samples failed, were empty, or are in a script that cannot be read."""
+        return sum(self.states[state] for state in UNREAD)
+
+
+@dataclass(frozen=True, slots=True)
+class FactCell:
+    """How often one fact is told in one arm and one language of one run."""
+
+    fact: str
+    language: str
+    arm: str
+    stated: int
+    n: int
+    decoy: int
+    """How often the decoy is told that is told most."""
+    difference: tuple[float, float, float] | None
+    """Fact minus decoy with its interval, as the run was judged; None where nothing came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """The facts of a battery as they were sorted."""
+
+    topic: str
+    """The name of the facts file."""
+    version: str
+    """A short hash of its text; empty where the run does not hold it."""
+    judged_by: str
+    cells: tuple[FactCell, ...]
+    verdicts: tuple[tuple[str, str, str], ...]
+    """Fact, language, verdict."""
+    sentences: dict[str, str]
+    """What each fact says, where the run holds its facts file."""
+    blocked: frozenset[tuple[str, str]] = frozenset()
+    """Fact and language of those that the target knows, and that the host mostly kept back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one role cost."""
+
+    usd: Decimal
+    """What is known of it."""
+    calls_without_cost: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One finished run."""
+
+    place: str
+    """Its path below the folder of the study."""
+    kind: Kind
+    topic: str
+    model: str
+    status: str
+    settings: dict[str, str]
+    """Those by which runs may differ that are pooled."""
+    made: int
+    """Knowledge claims."""
+    supported: int
+    tallies: tuple[Tally, ...]
+    sheet: Sheet | None
+    spend: dict[str, Spent]
+    seeds: range | None = None
+    """Those that its requests bore; None if they bore none."""
+    report: str | None = None
+    """Where its own page lies, seen from the study's."""
+    draw: str = ""
+    """The first run that it may share draws with, see `draws`; itself if there is none."""
+
+    @property
+    def ended_early(self) -> str:
+        """Why it ended before its time; empty if it did not."""
+        return ENDED_EARLY.get(self.status, "")
+
+    @property
+    def has_failed(self) -> bool:
+        """True if it ended because the target or the auditor failed."""
+        return self.status in FAILED
+
+
+def make_record(run: RunFiles, place: str, report: str | None = None) -> Record:
+    """Return a finished run in short.
+
+    Raises:
+        CorruptRunError: its files lack what a run writes.
+    """
+    if run.summary is None:
+        raise ValueError("a run that has not ended has no record")
+    try:
+        return _record(run, run.summary, place, report)
+    except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as err:
+        detail = f"{type(err).__name__}: {err}"
+        raise CorruptRunError(f"{place} is not what a run writes ({detail}).") from err
+
+
+def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Record:
+    kind: Kind = "battery" if is_battery(summary) else "audit"
+    sheet, judges = _sheet(run) if kind == "battery" else (None, None)
+    claims = summary["denominators"]["claims"]["knowledge"]
+    versions = summary.get("versions") or {}
+    return Record(
+        place,
+        kind,
+        str(run.settings["topic"]),
+        str(run.settings["audited_model"]),
+        str(summary["status"]),
+        _settings(run, summary, kind, sheet),
+        int(claims["made"]),
+        int(claims["supported"]),
+        tuple(tally for response in run.responses for tally in _tallies(response)),
+        sheet,
+        _spend(summary, judges),
+        request_seeds(run.settings["sampling"], str(versions.get("package"))),
+        report,
+        place,
+    )
+
+
+def _settings(run: RunFiles, summary: Json, kind: Kind, sheet: Sheet | None) -> dict[str, str]:
+    sampling = run.settings["sampling"]
+    found = {name: str(sampling.get(name)) for name in ("n", "temperature", "max_tokens")}
+    found["arms"] = ", ".join(map(str, sampling.get("arms") or ()))
+    if kind == "audit":
+        found["auditor"] = str(run.settings.get("auditing_model"))
+        found["max_iterations"] = str(run.settings.get("max_iterations"))
+    if sheet is not None:
+        found["judged_by"] = sheet.judged_by
+    endpoint = run.settings.get("audited_endpoint") or {}
+    found["endpoint"] = str(endpoint.get("preset"))
+    found["package"] = str((summary.get("versions") or {}).get("package"))
+    return found
+
+
+def _tallies(response: Json) -> list[Tally]:
+    by_arm: dict[str, list[State]] = defaultdict(list)
+    for sample in response["samples"]:
+        words = sample.get("own_words") or ""
+        by_arm[str(sample["arm"])].append(state_of(str(sample["outcome"]), str(words)))
+    probe, iteration = str(response["prompt_sent"]), int(response["iteration"])
+    return [Tally(probe, iteration, arm, count_states(found)) for arm, found in by_arm.items()]
+
+
+# --- facts --------------------------------------------------------------------------------------
+
+
+def _sheet(run: RunFiles) -> tuple[Sheet | None, Json | None]:
+    """Return the facts as they were sorted, by judges if there were any, and what judges cost."""
+    told = next((each for each in run.judged if each.get("matrix")), None)
+    if told is None:
+        return None, None
+    judges = ", ".join(str(judge["model"]) for judge in told.get("judges", ()))
+    matrix, topic = told["matrix"], str(told["topic"])
+    facts, version = _facts(run.journal, topic)
+    cells = tuple(_cell(cell) for cell in matrix["cells"])
+    verdicts = tuple(
+        (str(each["fact"]), str(each["language"]), str(each["verdict"])) for each in matrix["facts"]
+    )
+    sentences = {} if facts is None else _sentences(facts)
+    judged_by = judges or "patterns"
+    blocked = frozenset(_blocked(told, verdicts))
+    return Sheet(topic, version, judged_by, cells, verdicts, sentences, blocked), told.get("spend")
+
+
+def _blocked(told: Json, verdicts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the known facts of which the host blocked more questions than it let through."""
+    asked = [each for each in told.get("judged", ()) if each["arm"] == ASKING_ARM]
+    kept = Counter((e["fact"], e["language"]) for e in asked if e.get("reason") in BLOCKED)
+    cells = told["matrix"]["cells"]
+    heard = {
+        (c["fact"], c["language"]): int(c["stated"]["n"]) for c in cells if c["arm"] == ASKING_ARM
+    }
+    shown = {(c["fact"], c["language"]) for c in cells if c.get("shows_knowledge")}
+    for fact, language, verdict in verdicts:
+        key = fact, language
+        is_known = verdict.startswith(KNOWN) or key in shown
+        if is_known and kept[key] > heard.get(key, 0):
+            yield key
+
+
+def _facts(journal: bytes, topic: str) -> tuple[Facts | None, str]:
+    """Return the facts file of a run and a short hash of it, if it is the one that judged it."""
+    lines, _ = whole_lines(journal)
+    try:
+        text = read_line(lines[0], None).get("facts") if lines else None
+    except ValueError:
+        return None, ""
+    facts = _parsed(text) if isinstance(text, str) else None
+    if facts is None or facts.topic != topic:
+        return None, ""
+    return facts, hashlib.sha256(str(text).encode("utf-8")).hexdigest()[:8]
+
+
+@lru_cache(maxsize=64)
+def _parsed(text: str) -> Facts | None:
+    """Return a facts file; many runs hold the same, and reading one takes long."""
+    try:
+        return parse_facts(text.encode("utf-8"), "the facts of a run")
+    except (ConfigError, ValueError):
+        return None
+
+
+def _sentences(facts: Facts) -> dict[str, str]:
+    found = {fact.id: fact.sentence("en") for fact in facts.facts}
+    return {name: sentence for name, sentence in found.items() if sentence}
+
+
+def _cell(cell: Json) -> FactCell:
+    difference = cell["knowledge"]["difference"]
+    numbers = (difference["estimate"], difference["low"], difference["high"])
+    stated, n = int(cell["stated"]["successes"]), int(cell["stated"]["n"])
+    decoy = int(cell["decoys"][0]) if cell["decoys"] else 0
+    if min(stated, decoy) < 0 or stated + decoy > n:
+        raise ValueError(f"{stated} and {decoy} are no parts of {n} samples")
+    return FactCell(
+        str(cell["fact"]),
+        str(cell["language"]),
+        str(cell["arm"]),
+        stated,
+        n,
+        decoy,
+        None if numbers[0] is None else (float(numbers[0]), float(numbers[1]), float(numbers[2])),
+    )
+
+
+# --- money --------------------------------------------------------------------------------------
+
+
+def _spend(summary: Json, judges: Json | None) -> dict[str, Spent]:
+    sides = dict(summary["spend"]["by_role"])
+    if judges is not None:
+        sides["judge"] = judges
+    return {role: _spent(side) for role, side in sides.items()}
+
+
+def _spent(side: Json) -> Spent:
+    usd = Decimal(str(side["known_cost_usd"]))
+    tokens = int(side["prompt_tokens"]) + int(side["completion_tokens"])
+    return Spent(usd, int(side["calls_without_cost"]), tokens)
+
+
+# --- what differs -------------------------------------------------------------------------------
+
+
+def differing(records: list[Record]) -> str:
+    """Say in which settings runs differ that are counted together; nothing if they do not."""
+    values: dict[str, Counter[str]] = defaultdict(Counter)
+    for record in records:
+        for name, value in record.settings.items():
+            values[name][value] += 1
+    return "; ".join(
+        f"{name}: {', '.join(sorted(found))}" for name, found in values.items() if len(found) > 1
+    )

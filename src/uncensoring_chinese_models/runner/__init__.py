@@ -1,0 +1,26 @@
+"""Compose config, models, audit and store into a run; plan, resume and replay it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.runner.checkup import run_checkup
+    from uncensoring_chinese_models.runner.judging import judge_and_report
+    from uncensoring_chinese_models.runner.planning import plan
+    from uncensoring_chinese_models.runner.replaying import Replayed, earlier_states, replay
+    from uncensoring_chinese_models.runner.run import run_job
+
+__all__ = [
+    "Replayed",
+    "earlier_states",
+    "judge_and_report",
+    "plan",
+    "replay",
+    "run_checkup",
+    "run_job",
+]
+
+__getattr__ = lazy_door(__name__)

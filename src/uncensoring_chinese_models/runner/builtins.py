@@ -1,0 +1,10 @@
+"""The auditors that are rules in this process, by name."""
+
+from __future__ import annotations
+
+from uncensoring_chinese_models.audit import BaselineAuditor
+from uncensoring_chinese_models.measure import BatteryAuditor
+from uncensoring_chinese_models.models import Builtins
+
+BUILTINS: Builtins = {"baseline": BaselineAuditor, "battery": BatteryAuditor}
+"""Auditors by what follows ``builtin/`` in `auditing_model`."""

@@ -1,0 +1,105 @@
+"""The doctor by itself: a folder of its own, the same clients as an audit, and no audit."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.errors import BudgetExceededError
+from uncensoring_chinese_models.models import (
+    Aftermath,
+    BudgetMeter,
+    InFlight,
+    Sampler,
+    canary_bounds,
+    describe,
+    doctor_to_json,
+    examine,
+    interruptible,
+    open_sides,
+    stack,
+    subjects_of,
+    utc_now,
+)
+from uncensoring_chinese_models.runner.builtins import BUILTINS
+from uncensoring_chinese_models.runs import Journal, RunStore, doctor_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uncensoring_chinese_models.config import LoadedConfig
+    from uncensoring_chinese_models.domain import Role
+    from uncensoring_chinese_models.models import Diagnosis, Notify
+
+
+@dataclass(frozen=True, slots=True)
+class Checkup:
+    """Where the canaries are kept, and what they showed."""
+
+    folder: Path
+    diagnoses: list[Diagnosis]
+    rules: dict[Role, str]
+    """The models by side that are rules in this process, and were asked nothing."""
+
+    @property
+    def exit_code(self) -> int:
+        """3 as soon as one verdict is no."""
+        return 3 if any(each.verdict == "no" for each in self.diagnoses) else 0
+
+
+def run_checkup(loaded: LoadedConfig, notify: Notify) -> Checkup:
+    """Send the canaries of a config and judge what they bring.
+
+    Raises:
+        ConfigError: something is wrong with the input; nothing was sent.
+        BudgetExceededError: the budget does not cover the canaries; nothing was sent.
+        FatalError: a side takes no call; nothing more was sent.
+    """
+    return asyncio.run(interruptible(_check_up(loaded, notify), notify))
+
+
+async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
+    config, in_flight = loaded.settings, InFlight()
+    sampler = Sampler(config)
+    async with open_sides(config, BUILTINS, notify) as sides:
+        subjects = subjects_of(config, sampler, {side.role: side.price for side in sides})
+        budget, bounds = BudgetMeter(config.budget), canary_bounds(subjects)
+        if not budget.covers(*bounds):
+            raise BudgetExceededError(
+                f"The budget does not cover the canaries in the worst case ({describe(bounds)}); "
+                "nothing was sent. Raise the budget."
+            )
+        with _open(loaded) as (store, journal):
+            clients = {
+                side.role: stack(side, config, journal, budget, in_flight, notify) for side in sides
+            }
+            try:
+                kept = f"the record of the attempts is kept in {store.folder}"
+                after = Aftermath(kept, "run the doctor again", "")
+                diagnoses = await examine(subjects, clients, after)
+            finally:
+                await in_flight.drain()
+            journal.finish("completed")
+            store.write_doctor(doctor_to_json(diagnoses))
+    rules = {each.side: each.model for each in subjects if not each.can_be_asked}
+    return Checkup(store.folder, diagnoses, rules)
+
+
+@contextmanager
+def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
+    """Make a folder for the canaries, and own it."""
+    config = loaded.settings
+    name = doctor_name(config.audited_model, utc_now())
+    store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
+    with store.lock():
+        journal = Journal.open(store.journal_path, utc_now)
+        try:
+            header = {"purpose": "doctor", "package_version": __version__}
+            journal.begin({**header, "settings": config.identity()})
+            yield store, journal
+        finally:
+            journal.close()

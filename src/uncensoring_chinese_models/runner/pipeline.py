@@ -1,0 +1,198 @@
+"""An audit from its first question to its last file: the loop, and what is written of it.
+
+A run that asks models and a run that is replayed from its journal both go through here; what
+stands below the clients and behind the store is all that differs. Nothing here knows a clock, a
+key or an address, and prices come from the journal, so that a replay gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.audit import (
+    AuditEnded,
+    AuditorTurn,
+    RunRecord,
+    run_audit,
+    summarise,
+    turn_to_json,
+)
+from uncensoring_chinese_models.domain import Price, Response
+from uncensoring_chinese_models.errors import BudgetExceededError
+from uncensoring_chinese_models.measure import parse_facts, score_facts, to_json
+from uncensoring_chinese_models.models import (
+    Notice,
+    Sampler,
+    doctor_to_json,
+    examine,
+    in_short,
+    refuse_failed,
+    subjects_of,
+    warnings_of,
+)
+from uncensoring_chinese_models.reports import prepare, report_html, report_markdown
+from uncensoring_chinese_models.runs import parse_files, response_to_json, run_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from uncensoring_chinese_models.audit import AuditEvent
+    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import Json, Role
+    from uncensoring_chinese_models.models import Gate, ModelClient, Notify
+    from uncensoring_chinese_models.runs import Journal, RunStore
+
+
+_WHOLE = ("completed", "max_iterations")
+_SCORING = "likelihood"
+NOT_SCORED = (
+    "Likelihood was not measured: this kind of server is not known to tell how probable words are "
+    "that we choose; ucm doctor says whether it does, then set likelihood: echo or forced."
+)
+
+
+NO_PAGE = (
+    "<!doctype html>\n<title>No page</title>\n<p>The page of this run could not be made "
+    "({problem}). Everything is in its other files; ucm report tries again.\n"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an audit is made of; its journal has begun."""
+
+    config: AuditConfig
+    auditor: ModelClient
+    target: ModelClient
+    gate: Gate
+    journal: Journal
+    store: RunStore
+    prices: Mapping[str, Price | None]
+    """What tokens cost; a replay takes it from the journal."""
+
+    @property
+    def clients(self) -> dict[Role, ModelClient]:
+        """Both sides by their roles."""
+        return {"auditor": self.auditor, "target": self.target}
+
+
+async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Notify) -> Json:
+    """Run the audit to its end, write every file that follows from it, return the summary.
+
+    Raises:
+        FailedCheckError: the config requires what an endpoint does not do.
+    """
+    config, started_at = parts.config, parts.journal.header["started_at"]
+    run = run_name(config.audited_model, config.topic, started_at)
+    record = RunRecord(run, config.topic)
+    prepare()
+    if parts.config.doctor != "off":
+        record.doctor = await _check_up(parts, notify)
+    prompt_file = parts.journal.header.get("auditor_prompt")
+    events = run_audit(parts.config, parts.auditor, parts.target, parts.gate, prompt_file)
+    async for event in events:
+        record.add(event)
+        _store(parts.store, event, run)
+        watch(event)
+    if config.likelihood != "off":
+        await _score(parts, record, notify)
+    return _finish(parts, record)
+
+
+async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
+    """Score the facts by likelihood, where the run came to its end and the budget covers it."""
+    method = parts.config.scoring
+    if method is None:
+        notify(Notice(NOT_SCORED))
+        return
+    if record.ended is None or record.ended.status not in _WHOLE:
+        return
+    facts = parse_facts(parts.journal.header["facts"].encode("utf-8"), "the run's facts file")
+    notify(Notice(f"Scoring {len(facts.facts)} facts by likelihood."))
+    scored = None
+    try:
+        if not parts.gate.is_cut_off(_SCORING):
+            scored = await score_facts(parts.config, facts, parts.target, Sampler(parts.config))
+    except BudgetExceededError:
+        parts.gate.cut_off(_SCORING)
+    if scored is None:
+        detail = "the budget did not cover scoring by likelihood"
+        record.ended = AuditEnded("budget", detail, record.ended.unparsed)
+    else:
+        parts.store.write_likelihood(to_json(method, scored))
+
+
+async def _check_up(parts: Parts, notify: Notify) -> Json:
+    """Let the doctor see both sides before the first probe; return its verdicts in short."""
+    prices = parts.journal.decide("doctor/prices", lambda: _prices_to_json(parts.prices))
+    subjects = subjects_of(parts.config, Sampler(parts.config), _prices_from_json(prices))
+    diagnoses = await examine(subjects, parts.clients)
+    parts.store.write_doctor(doctor_to_json(diagnoses))
+    for line in warnings_of(diagnoses):
+        notify(Notice(line))
+    if parts.config.doctor == "require":
+        refuse_failed(diagnoses)
+    return in_short(diagnoses)
+
+
+def _prices_to_json(prices: Mapping[str, Price | None]) -> Json:
+    return {
+        role: None if price is None else list(map(str, astuple(price)))
+        for role, price in prices.items()
+    }
+
+
+def _prices_from_json(prices: Json) -> dict[str, Price | None]:
+    return {
+        role: None if price is None else Price(*map(Decimal, price))
+        for role, price in prices.items()
+    }
+
+
+def _store(store: RunStore, event: AuditEvent, run: str) -> None:
+    if isinstance(event, AuditorTurn):
+        store.write_turn(event.iteration, turn_to_json(event, run))
+    elif isinstance(event, Response):
+        store.write_response(event.iteration, response_to_json(event))
+
+
+def _finish(parts: Parts, record: RunRecord) -> Json:
+    """Write the ending: the journal's footer before the report, and the summary last."""
+    ended = record.ended or AuditEnded("auditor_failed")
+    journal, store = parts.journal, parts.store
+    store.prune(
+        max((turn.iteration for turn in record.turns), default=0),
+        max((response.iteration for response in record.responses), default=0),
+    )
+    finished_at = journal.finish(ended.status)
+    template = Sampler(parts.config).template
+    process = {"package": "package_version", "python": "python_version"}
+    summary: Json = {
+        "config": parts.config.model_dump(mode="json"),
+        "started_at": journal.header["started_at"],
+        "finished_at": finished_at,
+        **summarise(record, journal.attempts),
+        "template": None if template is None else template.as_json(),
+        "versions": {
+            name: journal.process[key] for name, key in process.items() if key in journal.process
+        },
+    }
+    store.write_report(report_markdown(summary))
+    store.write_page(_page(store, record.run, summary))
+    store.write_summary(summary)
+    return store.read_summary()
+
+
+def _page(store: RunStore, run: str, summary: Json) -> str:
+    """Return the report as a page; the settings are those of the summary.
+
+    A run that is paid for ends, whatever becomes of its page.
+    """
+    contents = {name: each for name, each in store.contents().items() if name != "config.yaml"}
+    whole = {**summary, "sha256": store.hashes()}
+    try:
+        return report_html(replace(parse_files(run, contents), summary=whole))
+    except Exception as err:  # noqa: BLE001 -- whatever it is, the summary must be written
+        return NO_PAGE.format(problem=type(err).__name__)

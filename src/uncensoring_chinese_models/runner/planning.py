@@ -1,0 +1,154 @@
+"""The plan of an audit: what would be sent to whom, and what it could cost; nothing is POSTed."""
+
+from __future__ import annotations
+
+import asyncio
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.audit import AuditorPrompt
+from uncensoring_chinese_models.config import read_key
+from uncensoring_chinese_models.measure import first_calls, parse_facts
+from uncensoring_chinese_models.models import (
+    HttpApi,
+    Sampler,
+    body_bytes,
+    both_sides,
+    bound,
+    canary_bounds,
+    find_price,
+    open_session,
+    refuse_unknown_models,
+    refuse_unknown_prices,
+    subjects_of,
+    worst_case,
+)
+from uncensoring_chinese_models.runner.builtins import BUILTINS
+from uncensoring_chinese_models.runner.run import refuse_hopeless_budget, texts_of
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.config import AuditConfig, Endpoint
+    from uncensoring_chinese_models.domain import Call, Json, Price, Reservation
+    from uncensoring_chinese_models.models import Notify
+
+PROBE = "{the auditor's next_prompt}"
+QUESTION = "{the auditor's question, or else its next_prompt}"
+TOKENS_PER_TARGET_TOKEN = 2
+"""The auditor's tokenizer may cut the target's words up more finely than the target's own."""
+
+
+def plan(config: AuditConfig, notify: Notify) -> Json:
+    """Return the plan as a JSON value; looks up prices, but sends no model anything.
+
+    Raises:
+        AuditToolError: a run with this config would be refused.
+    """
+    return asyncio.run(_plan(config, notify))
+
+
+async def _plan(config: AuditConfig, notify: Notify) -> Json:
+    sampler, prompt = Sampler(config), AuditorPrompt(config, None)
+    asks = config.auditor_prompt == "continuation"
+    planned = sampler.plan(1, PROBE, QUESTION if asks else None)
+    prices: dict[str, Price | None] = {}
+    sides = both_sides(config)
+    refuse_unknown_models(config, BUILTINS)
+    texts = texts_of(config)
+    async with open_session() as session:
+        for role, (model, endpoint) in sides.items():
+            api = HttpApi(session, endpoint, read_key(endpoint, required=False))
+            prices[role] = await find_price(api, endpoint, model, notify, explain=True)
+    refuse_unknown_prices(config, prices)
+    refuse_hopeless_budget(config, sampler, prices)
+    asked_first = subjects_of(config, sampler, prices) if config.doctor != "off" else []
+    canaries = canary_bounds(asked_first)
+    scored = _scored(config, sampler, texts)
+    template = sampler.template
+    return {
+        "topic": config.topic,
+        "auditor": _side(*sides["auditor"]),
+        "target": _side(*sides["target"])
+        | {
+            "template": template and template.family,
+            "template_verified": template and template.verified and not template.assumed,
+        },
+        "arms": list(config.sampling.arms),
+        "samples_per_arm": config.sampling.n,
+        "calls": {
+            "auditor_at_most": config.max_iterations + 1,
+            "target_at_most": config.max_iterations * len(planned),
+            "canaries_at_most": len(canaries),
+            "likelihood_at_most": len(scored),
+            "re_asks_at_most": (config.max_iterations + 1) * config.auditor_re_asks,
+        },
+        "worst_case": _worst_case(
+            config,
+            sampler,
+            prompt,
+            prices,
+            [*canaries, *(worst_case(call, prices["target"]) for call in scored)],
+        ),
+        "first_messages": prompt.turn_messages([]),
+        "first_requests": [
+            {
+                "arm": item.arm,
+                "formatted_prompt": item.formatted_prompt,
+                "messages": item.messages,
+                "stop": item.call.body.get("stop", []),
+            }
+            for item in planned
+            if item.index == 0
+        ],
+        "output_dir": config.output_dir,
+    }
+
+
+def _scored(config: AuditConfig, sampler: Sampler, texts: dict[str, str]) -> list[Call]:
+    """Return the requests that score facts by likelihood; a forced ending takes two."""
+    if config.scoring is None:
+        return []
+    facts = parse_facts(texts["facts"].encode("utf-8"), "the facts file")
+    calls = first_calls(config, facts, sampler)
+    return calls * (2 if config.scoring == "forced" else 1)
+
+
+def _side(model: str, endpoint: Endpoint) -> Json:
+    name = endpoint.key_variable
+    key = (
+        None
+        if name is None
+        else f"{name} ({'set' if read_key(endpoint, required=False) else 'NOT SET'})"
+    )
+    address = "embedded" if endpoint.traits.is_ours else endpoint.address
+    return {"model": model, "address": address, "key": key}
+
+
+def _worst_case(
+    config: AuditConfig,
+    sampler: Sampler,
+    prompt: AuditorPrompt,
+    prices: dict[str, Price | None],
+    others: list[Reservation],
+) -> Json:
+    """Bound the whole run: every reply as long as allowed, every byte that we write a token.
+
+    Re-asks and retries come on top; a budget is the way to cap those.
+    """
+    auditor_out, sampling = config.auditor_sampling.max_tokens, config.sampling
+    start = len(str(prompt.turn_messages([])).encode("utf-8", "surrogatepass"))
+    samples = sampler.plan(1, PROBE, None)
+    shown = len(samples) * (sampling.max_tokens * TOKENS_PER_TARGET_TOKEN + 400)
+    step = auditor_out + shown
+    needs = list(others)
+    for past in range(config.max_iterations + 1):
+        if config.auditor_context == "compact" and past:
+            history = auditor_out + min(past, 3) * shown + past * 300
+        else:
+            history = past * step
+        needs.append(bound(start + history, auditor_out, prices["auditor"]))
+    for item in samples * config.max_iterations:
+        size = body_bytes(item.call.body) + 1000
+        needs.append(bound(size, sampling.max_tokens, prices["target"]))
+    known = all(need.usd is not None for need in needs)
+    usd = sum((need.usd or Decimal(0) for need in needs), Decimal(0))
+    return {"tokens": sum(need.tokens for need in needs), "usd": float(usd) if known else None}

@@ -1,0 +1,267 @@
+"""A run derived again from its journal, in memory: nothing is asked, and nothing else is read.
+
+It goes through the same `unfold` as the run itself. Below the journal there is no server, but the
+end of the record: what the journal lacks ends the replay and is never asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.audit import BUILT_IN
+from uncensoring_chinese_models.config import AuditConfig, parse_mapping, recorded_config
+from uncensoring_chinese_models.domain import Reply
+from uncensoring_chinese_models.errors import (
+    CorruptRunError,
+    FailedCheckError,
+    NotRecordedError,
+    ResumeMismatchError,
+)
+from uncensoring_chinese_models.models import (
+    BudgetGate,
+    BudgetMeter,
+    InFlight,
+    Journaled,
+    ModelClient,
+)
+from uncensoring_chinese_models.runner.pipeline import Parts, unfold
+from uncensoring_chinese_models.runs import Journal, RunStore, whole_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from uncensoring_chinese_models.audit import AuditEvent
+    from uncensoring_chinese_models.domain import Call, Json, Status
+    from uncensoring_chinese_models.errors import ClientError
+
+Auditor = Callable[[AuditConfig], ModelClient]
+NO_PRICES = {"auditor": None, "target": None}
+"""Whatever prices decided is in the journal."""
+OURS = ("organism", "builtin")
+"""Presets with no provider behind them."""
+
+
+@dataclass(slots=True)
+class Replayed:
+    """What follows from a journal."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    """Everything that the run derives, in the order in which it is first written."""
+    ended: bool = False
+    stopped_at: str = ""
+    """What the journal does not hold, where the run has not ended."""
+    problem: str = ""
+    """Why it cannot be replayed to its end, where that is not for want of records."""
+    calls: int = 0
+    unused_calls: int = 0
+    """Calls in the journal that the result does not rest on."""
+    other_requests: int = 0
+    """Calls that this version of the package would word otherwise."""
+    generation_ids: int = 0
+    """Replies that a provider can be asked about; a model of ours has none."""
+    header: dict[str, Any] = field(default_factory=dict)
+    process: dict[str, Any] = field(default_factory=dict)
+    """What the journal says of the last process that worked on the run."""
+    files_of_events: int = 0
+    """How many of the files were there before the ending was written."""
+
+    @property
+    def other_version(self) -> str | None:
+        """The version that made the run, if it is not this one."""
+        made_by = self.process.get("package_version")
+        return None if made_by == __version__ else str(made_by)
+
+    @property
+    def may_lack(self) -> list[str]:
+        """The files that a run which was killed may not have written yet."""
+        names = list(self.files)
+        return names[self.files_of_events :] if self.ended else names[-1:]
+
+
+def replay(config_yaml: bytes, journal: bytes, auditor: Auditor | None = None) -> Replayed:
+    """Derive a run again from an unbroken journal; it never raises, whatever is in there.
+
+    Args:
+        config_yaml: the config as it is stored.
+        journal: the journal as it is stored.
+        auditor: who is asked in place of the recorded auditor: rules that may have changed since.
+    """
+    replayed = Replayed()
+    try:
+        asyncio.run(_replay(config_yaml, journal, replayed, auditor))
+    except NotRecordedError as err:
+        replayed.stopped_at = str(err)
+    except FailedCheckError:
+        replayed.stopped_at = "the first probe, which the doctor forbade"
+    except Exception as err:  # noqa: BLE001 -- a stranger's journal may say anything
+        replayed.problem = f"{type(err).__name__}: {err}"
+    return replayed
+
+
+def earlier_states(journal: bytes) -> Iterator[bytes]:
+    """Yield the journal as it stood each time before the run was taken up again, newest first."""
+    lines, _ = whole_lines(journal)
+    for number in range(len(lines) - 1, 0, -1):
+        if lines[number].startswith(b'{"type": "resumed"'):
+            yield b"".join(line + b"\n" for line in lines[:number])
+
+
+async def _replay(
+    config_yaml: bytes, content: bytes, replayed: Replayed, instead: Auditor | None
+) -> None:
+    journal = Recording()
+    journal.load(content)
+    replayed.header, replayed.process = journal.header, journal.process
+    journal.words_may_differ = replayed.other_version is not None
+    config = _settings(config_yaml, journal)
+    replayed.generation_ids = _provider_ids(config, journal)
+    store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
+    store.config_sha256 = journal.header.get("config_sha256")
+    replayed.files = store.files
+    recorded = Journaled(EndOfRecord(), journal, InFlight())
+    auditor = recorded if instead is None else instead(config)
+    gate = BudgetGate(BudgetMeter(config.budget), NO_PRICES, journal)
+
+    def watch(_: AuditEvent) -> None:
+        replayed.files_of_events = len(store.files)
+
+    try:
+        parts = Parts(config, auditor, recorded, gate, journal, store, NO_PRICES)
+        await unfold(parts, watch, lambda _: None)
+        replayed.ended = True
+    finally:
+        replayed.calls = len(journal.used)
+        replayed.unused_calls = journal.answered - len(journal.used)
+        replayed.other_requests = journal.other_requests
+
+
+def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
+    recorded = journal.process.get("config") or parse_mapping(config_yaml, "config.yaml")
+    config = recorded_config(recorded)
+    prompt = journal.header.get("auditor_prompt")
+    if config.auditor_prompt not in BUILT_IN and not isinstance(prompt, str):
+        raise CorruptRunError("the journal does not hold the text of the auditor's prompt file")
+    return config
+
+
+def _provider_ids(config: AuditConfig, journal: Recording) -> int:
+    """Count the replies with an id, but for those of a model that we serve or are ourselves."""
+    presets = {
+        "auditor": config.auditing_endpoint.preset_name,
+        "target": config.audited_endpoint.preset_name,
+    }
+    return sum(
+        isinstance(attempt.result, Reply)
+        and attempt.result.generation_id is not None
+        and presets[attempt.role] not in OURS
+        for attempt in journal.attempts
+    )
+
+
+class EndOfRecord:
+    """The client below a replay: there is nobody to ask."""
+
+    async def complete(self, call: Call) -> Reply:
+        """Say which answer is missing."""
+        raise NotRecordedError(f"the answer to call {call.key}")
+
+
+class Recording(Journal):
+    """A journal that only answers."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("journal.jsonl"), lambda: "")
+        self.used: set[str] = set()
+        self.other_requests = 0
+        self.words_may_differ = False
+        """Whether calls are answered by their names, though another version worded them."""
+        self._sent_in: dict[str, int] = {}
+
+    @property
+    def answered(self) -> int:
+        """How many calls it has answers for."""
+        return sum(held.result is not None for held in self._held.values())
+
+    def answer(self, call: Call) -> Reply | ClientError | None:
+        """Return what this call was answered with."""
+        name = str(call.key)
+        try:
+            result = super().answer(call)
+        except ResumeMismatchError:
+            if not self.words_may_differ:
+                raise CorruptRunError(
+                    f"line {self._sent_in[name]}: call {name} was sent with another request than "
+                    "the one that follows from the config and the replies before it"
+                ) from None
+            self.other_requests += 1
+            result = self._held[name].result
+        if result is not None:
+            self.used.add(name)
+        return result
+
+    def decide(  # what the budget would say now is not asked
+        self,
+        name: str,
+        value: Callable[[], Any],  # noqa: ARG002 -- as above
+        *,
+        lasting: bool = True,
+    ) -> Any:
+        """Return what was decided."""
+        if name in self._decisions:
+            return self._decisions[name]
+        if self.footer is not None and not lasting:
+            return (
+                False  # earlier versions did not record that they stopped, only that they went on
+            )
+        raise NotRecordedError(f"the decision {name}")
+
+    def finish(self, status: Status) -> str:
+        """Return when the run finished; it must have finished in this way."""
+        if self.footer is None:
+            raise NotRecordedError("the end of the run")
+        if self.footer["status"] != status:
+            raise CorruptRunError(
+                f"the footer says {self.footer['status']}, but the run ends as {status}"
+            )
+        return str(self.footer["finished_at"])
+
+    def _load(self, line: bytes, number: int) -> Json:
+        record = super()._load(line, number)
+        if record["type"] == "sent":
+            self._sent_in[record["call"]] = number
+        return record
+
+    def _append(self, record: Json, *, durable: bool = False) -> None:  # noqa: ARG002 -- never kept
+        raise NotRecordedError(f"a line of type {record['type']}")
+
+
+class MemoryStore(RunStore):
+    """A run directory that is nowhere."""
+
+    def __init__(self, files: dict[str, bytes]) -> None:
+        super().__init__(Path())
+        self.files = files
+        self.config_sha256: str | None = None
+        """The hash of the config that the run began with, whatever its file holds now."""
+
+    def hashes(self) -> dict[str, str]:
+        """Return the sha256 of every file of the run but the summary, by relative path."""
+        found = super().hashes()
+        return found | ({"config.yaml": self.config_sha256} if self.config_sha256 else {})
+
+    def _names(self) -> list[str]:
+        return sorted(self.files)
+
+    def _read(self, name: str) -> bytes:
+        return self.files[name]
+
+    def _remove(self, name: str) -> None:
+        del self.files[name]
+
+    def _write(self, name: str, content: bytes) -> None:
+        self.files[name] = content

@@ -1,0 +1,101 @@
+"""A run on disk: its journal, its files, and where runs are found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.runs.chain import (
+        SCHEMA,
+        START,
+        line_hash,
+        read_line,
+        whole_lines,
+    )
+    from uncensoring_chinese_models.runs.discovery import is_run, places, refuse_in_run
+    from uncensoring_chinese_models.runs.format import as_number, response_to_json
+    from uncensoring_chinese_models.runs.journal import Journal
+    from uncensoring_chinese_models.runs.reading import (
+        JUDGED,
+        RunFiles,
+        is_battery,
+        parse_files,
+        read_files,
+    )
+    from uncensoring_chinese_models.runs.recorded import (
+        Place,
+        RecordedClaim,
+        RecordedHypothesis,
+        RecordedQuote,
+        RecordedResponse,
+        RecordedSample,
+        RecordedSpend,
+        RecordedSummary,
+        RecordedTurn,
+        read_responses,
+        read_summary,
+        read_turns,
+    )
+    from uncensoring_chinese_models.runs.store import (
+        RunStore,
+        doctor_name,
+        refuse_link,
+        replace_file,
+        run_name,
+    )
+    from uncensoring_chinese_models.runs.untrusted import (
+        BUNDLED,
+        GIVEN,
+        MANIFEST,
+        MOST_BYTES,
+        README,
+        RunTree,
+        read_run,
+    )
+
+__all__ = [
+    "BUNDLED",
+    "GIVEN",
+    "JUDGED",
+    "MANIFEST",
+    "MOST_BYTES",
+    "README",
+    "SCHEMA",
+    "START",
+    "Journal",
+    "Place",
+    "RecordedClaim",
+    "RecordedHypothesis",
+    "RecordedQuote",
+    "RecordedResponse",
+    "RecordedSample",
+    "RecordedSpend",
+    "RecordedSummary",
+    "RecordedTurn",
+    "RunFiles",
+    "RunStore",
+    "RunTree",
+    "as_number",
+    "doctor_name",
+    "is_battery",
+    "is_run",
+    "line_hash",
+    "parse_files",
+    "places",
+    "read_files",
+    "read_line",
+    "read_responses",
+    "read_run",
+    "read_summary",
+    "read_turns",
+    "refuse_in_run",
+    "refuse_link",
+    "replace_file",
+    "response_to_json",
+    "run_name",
+    "whole_lines",
+]
+
+__getattr__ = lazy_door(__name__)

@@ -1,0 +1,91 @@
+"""The JSON forms of turns, responses, replies and errors: the spec's keys, and ours beside them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.domain import Reply, Token, Usage
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    FatalError,
+    RejectedError,
+    TransientError,
+)
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Json, Response, Sample
+
+
+def response_to_json(response: Response) -> Json:
+    """Return what `audited_responses/NNN.json` holds.
+
+    The spec's fields show the first sample of the first arm; `samples` holds all of them.
+    """
+    first = response.samples[0]
+    return {
+        "iteration": response.iteration,
+        "timestamp": first.timestamp,
+        "prompt_sent": response.probe,
+        "formatted_prompt": first.formatted_prompt,
+        "raw_response": first.text,
+        "completion_tokens": first.usage.completion_tokens,
+        "error": first.error,
+        "question": response.question,
+        "samples": [_sample_to_json(sample) for sample in response.samples],
+    }
+
+
+def _sample_to_json(sample: Sample) -> Json:
+    return {**asdict(sample), "cost_usd": as_number(sample.cost_usd)}
+
+
+def as_number(amount: Decimal | None) -> float | None:
+    """Return an amount as JSON shows it; it was added up exactly before."""
+    return None if amount is None else float(amount)
+
+
+_ERRORS: dict[str, type[ClientError]] = {
+    kind.kind: kind for kind in (TransientError, RejectedError, FatalError)
+}
+_ERROR_FIELDS = (
+    "status",
+    "error_type",
+    "retry_after_s",
+    "maybe_billed",
+    "partial_text",
+    "tokens",
+    "finished_at",
+)
+
+
+def reply_to_json(reply: Reply) -> Json:
+    """Return a reply as the journal holds it."""
+    cost = None if reply.cost_usd is None else str(reply.cost_usd)
+    data = {**asdict(reply), "cost_usd": cost}
+    if not reply.tokens:  # nearly all are without
+        del data["tokens"]
+    return data
+
+
+def reply_from_json(data: Json) -> Reply:
+    """Return the reply that the journal holds."""
+    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    tokens = tuple(Token(*each) for each in data.get("tokens", ()))
+    own = {"usage": Usage(**data["usage"]), "cost_usd": cost, "tokens": tokens}
+    return Reply(**{**data, **own})
+
+
+def error_to_json(error: ClientError) -> Json:
+    """Return an error as the journal holds it."""
+    data: Json = {"kind": error.kind, "message": error.message}
+    data |= {name: getattr(error, name) for name in _ERROR_FIELDS}
+    return {**data, "cost_usd": None if error.cost_usd is None else str(error.cost_usd)}
+
+
+def error_from_json(data: Json) -> ClientError:
+    """Return the error that the journal holds."""
+    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    fields = {name: data[name] for name in _ERROR_FIELDS}
+    return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)

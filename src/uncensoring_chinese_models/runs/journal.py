@@ -1,0 +1,347 @@
+"""The journal: every model call of a run, one line each, in the order it happened.
+
+Append-only JSON lines, chained by their hashes (`chain`), so that a change anywhere shows. A reply
+is on disk before anyone acts on it. Resuming a run is running it again over its journal: `answer`
+gives back what was paid for.
+
+::
+
+    header    schema, versions, settings, seed, started_at
+    sent      an attempt is about to leave: call, hash of the request, what is reserved for it
+    attempt   how it ended: the whole reply, or the error
+    done      the call is settled; with its error, if no attempt succeeded
+    decision  something decided by the state of the budget, and so not derivable from replies
+    resumed   another process took over; `reopened` names the calls that it may ask again
+    footer    finished_at, status
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Self
+
+from uncensoring_chinese_models.domain import Attempt, Reply, Reservation
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    CorruptRunError,
+    ResumeMismatchError,
+    RunStoreError,
+)
+from uncensoring_chinese_models.runs.chain import (
+    LINKS,
+    SCHEMA,
+    START,
+    line_hash,
+    read_line,
+    sealed,
+    whole_lines,
+)
+from uncensoring_chinese_models.runs.format import (
+    error_from_json,
+    error_to_json,
+    reply_from_json,
+    reply_to_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from uncensoring_chinese_models.domain import Call, Json, Role, Status
+
+PROCESS = ("package_version", "python_version", "config")
+"""What the header says of the process that began the run, and `resumed` of one that took over."""
+
+
+def request_hash(call: Call) -> str:
+    """Return the sha256 of the canonical request: API, model and body; no address, no header."""
+    canonical = json.dumps(
+        {"api": call.api, "body": call.body}, sort_keys=True, separators=(",", ":")
+    )
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()
+
+
+@dataclass(slots=True)
+class _Held:
+    """What the journal knows of one call."""
+
+    request: str
+    role: Role
+    result: Reply | ClientError | None = None
+    attempts: int = 0
+    may_differ: bool = False
+    """True after a reopened call: what follows from another answer may be asked anew."""
+
+
+class Journal:
+    """The open journal of a run; one process at a time (the run's lock sees to that)."""
+
+    def __init__(self, path: Path, now: Callable[[], str]) -> None:
+        self._path = path
+        self._now = now
+        self._last_hash = START
+        self._size = 0
+        self._fd = -1
+        self._held: dict[str, _Held] = {}
+        self._attempts: dict[tuple[str, int], Attempt] = {}
+        self._decisions: dict[str, Any] = {}
+        self.header: Json = {}
+        self.process: Json = {}
+        """What is known of the last process that worked on the run: `PROCESS`."""
+        self.footer: Json | None = None
+        self.cut_bytes = 0
+        """Length of a torn last line that was cut off on opening."""
+
+    # --- opening and closing --------------------------------------------------------------------
+
+    @classmethod
+    def open(cls, path: Path, now: Callable[[], str]) -> Self:
+        """Open the journal, new or old; a torn last line is cut off.
+
+        Raises:
+            CorruptRunError: a line does not read back or breaks the chain; nothing is changed.
+        """
+        journal = cls(path, now)
+        try:
+            journal.load(path.read_bytes() if path.exists() else b"")
+            journal._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            if journal.cut_bytes:
+                os.ftruncate(journal._fd, journal._size)
+        except OSError as err:
+            raise RunStoreError(f"{path} cannot be opened: {err.strerror}.") from err
+        return journal
+
+    def load(self, content: bytes) -> None:
+        """Take over what a file holds, up to a torn last line."""
+        lines, self.cut_bytes = whole_lines(content)
+        for number, line in enumerate(lines, start=1):
+            self._load(line, number)
+        self._size = len(content) - self.cut_bytes
+
+    def begin(self, header: Json) -> None:
+        """Write the header of a new run."""
+        record = {"type": "header", "schema": SCHEMA, "started_at": self._now(), **header}
+        self._append(record, durable=True)
+        self._apply(record)
+
+    def resume(self, package_version: str, *, reopen: bool, **process: Any) -> list[str]:
+        """Note that another process takes over; `reopen` asks again for what ended the run."""
+        reopened = self._what_ended_the_run() if reopen else []
+        record: Json = {"type": "resumed", "at": self._now(), "package_version": package_version}
+        record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened, **process}
+        self._append(record, durable=True)
+        self._apply(record)
+        return reopened
+
+    def finish(self, status: Status) -> str:
+        """Write the footer, unless it is there already; return when the run finished."""
+        if self.footer is None:
+            self.footer = {"finished_at": self._now(), "status": status}
+            self._append({"type": "footer", **self.footer}, durable=True)
+        return str(self.footer["finished_at"])
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    # --- calls ----------------------------------------------------------------------------------
+
+    @property
+    def attempts(self) -> list[Attempt]:
+        """Every attempt of the run so far, those of earlier processes among them."""
+        return list(self._attempts.values())
+
+    def answer(self, call: Call) -> Reply | ClientError | None:
+        """Return what this call was answered with before, if it was.
+
+        Raises:
+            ResumeMismatchError: the same call was made with another request.
+        """
+        held = self._held.get(str(call.key))
+        if held is None:
+            return None
+        if held.request != request_hash(call):
+            if held.may_differ:
+                return None
+            raise ResumeMismatchError(
+                f"{self._path.parent}: call {call.key} would send another request than the one "
+                "this run was answered for, so its answers do not apply; nothing was sent. "
+                "Resume with the config, prompt file and package version "
+                f"({self.header.get('package_version')}) that made the run, or start a new run."
+            )
+        return held.result
+
+    def sent(self, call: Call, reservation: Reservation) -> int:
+        """Record that an attempt is about to leave; return its number."""
+        held = self._held.get(str(call.key))
+        number = 1 if held is None else held.attempts + 1
+        record: Json = {"type": "sent", "call": str(call.key), "role": call.key.role}
+        record |= {"attempt": number, "at": self._now(), "request": request_hash(call)}
+        usd = None if reservation.usd is None else str(reservation.usd)
+        record["reserved"] = {"usd": usd, "tokens": reservation.tokens}
+        self._append(record)
+        self._apply(record)
+        return number
+
+    def attempted(self, call: Call, attempt: int, result: Reply | ClientError) -> None:
+        """Record durably how the attempt ended."""
+        record: Json = {"type": "attempt", "call": str(call.key), "attempt": attempt}
+        if isinstance(result, Reply):
+            record["reply"] = reply_to_json(result)
+        else:
+            record["error"] = error_to_json(result)
+        self._append(record, durable=True)
+        self._apply(record)
+
+    def done(self, call: Call, error: ClientError | None) -> None:
+        """Record that the call is settled; a reply is durable already."""
+        record: Json = {"type": "done", "call": str(call.key)}
+        record["error"] = None if error is None else error_to_json(error)
+        self._append(record, durable=error is not None)
+        self._apply(record)
+
+    def has_decided(self, name: str) -> bool:
+        """Tell whether something was decided under this name."""
+        return name in self._decisions
+
+    def decide(self, name: str, value: Callable[[], Any], *, lasting: bool = True) -> Any:
+        """Return what was decided before under this name, else decide and record it.
+
+        A "no" that is not `lasting` is decided again by whoever asks again.
+        """
+        has_decided = name in self._decisions
+        if not has_decided or not (lasting or self._decisions[name]):
+            decided = value()
+            if not has_decided or decided != self._decisions[name]:
+                record = {"type": "decision", "name": name, "value": decided}
+                self._append(record, durable=True)
+                self._apply(record)
+        return self._decisions[name]
+
+    # --- the state is a fold over the lines -----------------------------------------------------
+
+    def _load(self, line: bytes, number: int) -> Json:
+        where = f"{self._path}, line {number}"
+        try:
+            record = read_line(line, self.header["schema"] if self.header else None)
+        except ValueError as err:
+            raise CorruptRunError(f"{where} {err}; nothing was changed.") from None
+        if record["prev"] != self._last_hash:
+            raise CorruptRunError(
+                f"{where} does not follow from the line before it: the journal was altered; "
+                "nothing was changed."
+            )
+        try:
+            self._apply(record)
+        except (KeyError, TypeError, ValueError, ArithmeticError) as err:
+            raise CorruptRunError(f"{where} lacks or garbles a field ({err}).") from err
+        self._last_hash = line_hash(line)
+        return record
+
+    def _apply(self, record: Json) -> None:
+        """Let one record change the state; the same for a record just written or read back."""
+        match record["type"]:
+            case "header":
+                self.header = {key: record[key] for key in record if key not in LINKS}
+                self._take_over(record)
+            case "sent":
+                self._apply_sent(record)
+            case "attempt":
+                self._apply_attempt(record)
+            case "done" if record["error"] is not None:
+                self._held[record["call"]].result = error_from_json(record["error"])
+            case "decision":
+                self._decisions[record["name"]] = record["value"]
+            case "resumed":
+                self._take_over(record)
+            case "footer":
+                self.footer = {key: record[key] for key in ("finished_at", "status")}
+
+    def _take_over(self, record: Json) -> None:
+        self.process = {key: record[key] for key in PROCESS if key in record}
+        if record["type"] == "resumed" and record["goes_on"]:
+            self._reopen(record["reopened"])
+
+    def _apply_sent(self, record: Json) -> None:
+        fresh = _Held(record["request"], record["role"])
+        held = self._held.pop(record["call"], fresh)
+        if held.request != record["request"]:  # asked anew after a reopened call
+            held = fresh
+        self._held[record["call"]] = held  # in the order in which calls were last sent
+        held.attempts = record["attempt"]
+        self.footer = None  # a run that sends has not finished
+        usd = record["reserved"]["usd"]
+        reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
+        self._attempts[record["call"], record["attempt"]] = Attempt(held.role, reserved, None)
+
+    def _apply_attempt(self, record: Json) -> None:
+        held, name = self._held[record["call"]], (record["call"], record["attempt"])
+        result: Reply | ClientError
+        if "reply" in record:
+            result = held.result = reply_from_json(record["reply"])
+        else:
+            result = error_from_json(record["error"])
+        before = self._attempts[name]
+        self._attempts[name] = Attempt(before.role, before.reserved, result)
+
+    def _what_ended_the_run(self) -> list[str]:
+        """Name the calls whose outcome ended the run: the last auditor call, or a dead target's."""
+        status = (self.footer or {}).get("status")
+        names = list(self._held)
+        if status == "auditor_failed":
+            return [name for name in names if self._held[name].role == "auditor"][-1:]
+        if status == "target_failed":
+            failed = [
+                name
+                for name, held in self._held.items()
+                if held.role == "target" and isinstance(held.result, ClientError)
+            ]
+            last = max((name.split("/")[0] for name in failed), key=int, default="")
+            return [name for name in failed if name.startswith(f"{last}/")]
+        return []
+
+    def _reopen(self, names: list[str]) -> None:
+        """Forget these answers; what was asked after them, or to close, may come out otherwise."""
+        later = False
+        for name, held in self._held.items():
+            later = later or name in names
+            if name in names:
+                held.result = None
+            held.may_differ = held.may_differ or later or "/closing/" in name
+        # What the budget forbade, and what followed from it, is decided again.
+        allowed = [name for name, value in self._decisions.items() if value is True]
+        self._decisions = dict.fromkeys(allowed, True)
+        self.footer = None
+
+    # --- writing --------------------------------------------------------------------------------
+
+    def _append(self, record: Json, *, durable: bool = False) -> None:
+        """Write one line with one `write`; a line that does not fit is taken back."""
+        line = sealed(record, self._last_hash)
+        try:
+            written = os.write(self._fd, line + b"\n")
+            if written != len(line) + 1:
+                raise OSError(28, os.strerror(28))  # noqa: TRY301 -- a short write is a full disk
+            if durable:
+                os.fsync(self._fd)
+        except OSError as err:
+            self._take_back()
+            raise RunStoreError(
+                f"{self._path} cannot be written: {err.strerror}. Every call recorded before is "
+                f"kept; make room, then resume with --resume {self._path.parent}"
+            ) from err
+        self._size += written
+        self._last_hash = line_hash(line)
+
+    def _take_back(self) -> None:
+        """Cut off a line that was not written whole; if that fails, write nothing after it."""
+        try:
+            os.ftruncate(self._fd, self._size)
+        except OSError:
+            self.close()

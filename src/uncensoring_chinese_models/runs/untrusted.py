@@ -1,0 +1,311 @@
+"""The files of a run, read from a directory or an archive that a stranger made.
+
+Nothing is followed out of the directory, nothing is unpacked onto the disk, and no more is read
+than a run can sensibly hold.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.runs.chain import read_line, whole_lines
+from uncensoring_chinese_models.text import visible
+
+MOST_BYTES = 1 << 30
+"""Of all files together; a run of 20 iterations has about a megabyte."""
+MOST_FILES = 50_000
+DEEPEST = 8
+BUNDLED = "run/"
+"""The folder of a bundle that holds the run."""
+GIVEN = ("config.yaml", "journal.jsonl")
+"""The files that the others follow from."""
+MANIFEST = "MANIFEST.sha256"
+README = "README.txt"
+_PART = 1 << 16
+"""How much of a member is unpacked at a time."""
+_BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Ways to pack of which no more is unpacked than is asked for."""
+_TOO_MUCH = "is more than a run holds; it was not read"
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
+"""What zipfile raises for archives that are damaged, encrypted or of a kind that it does not know."""
+
+
+@dataclass(slots=True)
+class RunTree:
+    """What is in a run directory or a bundle."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    """The content of each file of the run, by relative path."""
+    problems: dict[str, str] = field(default_factory=dict)
+    """What was not read, by path, and why."""
+    leftovers: list[str] = field(default_factory=list)
+    """Hidden files and folders, such as a killed process leaves; no part of the run."""
+    around: dict[str, bytes] | None = None
+    """All members of an archive or of an unpacked bundle, by their paths in it; else None."""
+    astray: dict[str, str] = field(default_factory=dict)
+    """What was not read, or does not belong there, outside the run's folder in a bundle, and why."""
+    archive: bytes | None = None
+    """The archive itself; None for a directory."""
+    archive_name: str = ""
+    beside: list[str] = field(default_factory=list)
+    """What lies beside an unpacked bundle."""
+    size: int = 0
+    """How many bytes were read."""
+
+    def room(self) -> int:
+        """Return how many bytes may still be read."""
+        return MOST_BYTES - self.size
+
+    def count(self, size: int) -> None:
+        """Count bytes that were read, whether or not they are kept."""
+        self.size += size
+
+    def add(self, name: str, content: bytes | None) -> bool:
+        """Keep a file's content, unless it is more than may be read; tell whether it was kept."""
+        if content is None or self.room() < 0 or len(self.files) >= MOST_FILES:
+            self.problems[name] = _TOO_MUCH
+            return False
+        self.files[name] = content
+        return True
+
+
+def read_run(path: Path) -> RunTree:
+    """Read a run directory or a bundle that holds an audit.
+
+    Raises:
+        RunStoreError: it is neither, or the record of something else.
+    """
+    tree = read_tree(path)
+    purpose = purpose_of(tree.files.get("journal.jsonl", b""))
+    if purpose is not None:
+        raise RunStoreError(
+            f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
+            "run in it."
+        )
+    return tree
+
+
+def purpose_of(journal: bytes) -> object:
+    """Return what a journal was written for, if that is no audit; its first line tells."""
+    lines, _ = whole_lines(journal)
+    try:
+        return read_line(lines[0], None).get("purpose") if lines else None
+    except ValueError:
+        return None  # whatever is wrong with it, the checks will say
+
+
+def read_tree(path: Path) -> RunTree:
+    """Read a run directory or a bundle.
+
+    Raises:
+        RunStoreError: it is neither.
+    """
+    try:
+        if not path.is_dir():
+            tree = _read_archive(path)
+        else:
+            tree = _read_unpacked(path) if _is_unpacked(path) else read_folder(path)
+    except OSError as err:
+        raise RunStoreError(f"{path} cannot be read: {err.strerror}.") from err
+    if not {*GIVEN} & {*tree.files, *tree.problems}:
+        below = path / BUNDLED
+        meant = any((below / name).is_file() for name in GIVEN)
+        instead = (
+            f"Did you mean {below}?"
+            if meant
+            else "Give a run directory, or an archive that ucm bundle made."
+        )
+        raise RunStoreError(
+            f"{path} is not a run: it holds neither config.yaml nor journal.jsonl. {instead}"
+        )
+    return tree
+
+
+# --- directories --------------------------------------------------------------------------------
+
+
+def read_folder(folder: Path) -> RunTree:
+    """Read whatever plain files a folder holds; nothing else is opened.
+
+    Raises:
+        OSError: the folder cannot be read.
+    """
+    tree = RunTree()
+    pending = [(folder, "", 0)]
+    while pending:
+        where, prefix, depth = pending.pop()
+        with os.scandir(where) as entries:
+            for entry in sorted(entries, key=lambda entry: entry.name):
+                name = prefix + entry.name
+                is_folder = entry.is_dir(follow_symlinks=False)
+                if is_folder and _is_leftover(name):
+                    tree.leftovers.append(f"{name}/")
+                elif is_folder and depth < DEEPEST:
+                    pending.append((Path(entry.path), f"{name}/", depth + 1))
+                else:
+                    _read_entry(tree, entry, name)
+    return tree
+
+
+def _is_unpacked(folder: Path) -> bool:
+    """Tell whether a folder is a bundle that was unpacked, and no run itself."""
+    run = folder / BUNDLED.rstrip("/")
+    is_run = any((folder / name).exists() for name in GIVEN)
+    return (folder / MANIFEST).is_file() and run.is_dir() and not run.is_symlink() and not is_run
+
+
+def _read_unpacked(folder: Path) -> RunTree:
+    """Read a bundle that was unpacked; whatever else lies beside it is no part of it."""
+    tree = read_folder(folder / BUNDLED.rstrip("/"))
+    own = RunTree()
+    own.count(tree.size)
+    with os.scandir(folder) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            if entry.name in (MANIFEST, README):
+                _read_entry(own, entry, entry.name)
+            elif entry.name != BUNDLED.rstrip("/"):
+                tree.beside.append(entry.name)
+    tree.astray = own.problems
+    tree.around = own.files | {BUNDLED + name: content for name, content in tree.files.items()}
+    return tree
+
+
+def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
+    if entry.is_symlink():
+        tree.problems[name] = "is a symbolic link; it was not followed"
+    elif not entry.is_file(follow_symlinks=False):
+        tree.problems[name] = "is no plain file; it was not opened"
+    elif _is_leftover(name):
+        tree.leftovers.append(name)
+    else:
+        try:
+            content = _read_bounded(entry.path, tree.room())
+            tree.count(len(content or b""))
+            tree.add(name, content)
+        except OSError as err:
+            tree.problems[name] = f"cannot be read: {err.strerror}"
+
+
+def _is_leftover(name: str) -> bool:
+    """Tell whether it is hidden in the run's folder, or a file under its temporary name.
+
+    ``.lock``, ``.DS_Store`` and ``auditor_turns/.001.json.tmp`` are; ``auditor_turns/.x`` is not.
+    """
+    last = PurePosixPath(name).name
+    return name.startswith(".") or (last.startswith(".") and last.endswith(".tmp"))
+
+
+def _read_bounded(path: str, room: int) -> bytes | None:
+    """Return what a plain file holds, or None if that is more than there is room for."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    return _bounded(handle, room)
+
+
+def _bounded(handle: int, room: int) -> bytes | None:
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode) or os.fstat(handle).st_size > room:
+            return None
+        return file.read(room + 1)
+
+
+# --- archives -----------------------------------------------------------------------------------
+
+
+def _read_archive(path: Path) -> RunTree:
+    tree, prefix = RunTree(around={}, archive_name=path.name), ""
+    try:
+        content = _bounded(os.open(path, os.O_RDONLY | os.O_NONBLOCK), MOST_BYTES)
+        if content is None:
+            raise RunStoreError(
+                f"{path} is no plain file, or larger than any run ({MOST_BYTES} bytes); it was "
+                "not read."
+            )
+        tree.archive = content
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) > MOST_FILES:
+                tree.astray[path.name] = "holds more than a run does; not all of it was read"
+                members = members[:MOST_FILES]
+            prefix = _prefix([member.filename for member in members])
+            for member in members:
+                if not member.is_dir():
+                    _read_member(tree, archive, member, prefix)
+    except FileNotFoundError:
+        raise RunStoreError(f"There is no run directory or bundle {path}.") from None
+    except _UNREADABLE as err:
+        raise RunStoreError(
+            f"{path} is neither a run directory nor a readable zip archive ({err})."
+        ) from err
+    return tree
+
+
+def _prefix(names: list[str]) -> str:
+    """Return the folder in the archive that holds the run."""
+    if MANIFEST in names:
+        return BUNDLED
+    found = [name for name in names if PurePosixPath(name).name in GIVEN]
+    nearest = min(found, key=lambda name: name.count("/"), default="")
+    return nearest[: nearest.rfind("/") + 1]
+
+
+def _read_member(
+    tree: RunTree, archive: zipfile.ZipFile, member: zipfile.ZipInfo, prefix: str
+) -> None:
+    name, around = member.filename, tree.around if tree.around is not None else {}
+    leads_out = name.startswith("/") or "\\" in name or {"..", ".", ""} & set(name.split("/"))
+    if leads_out or name in around:
+        tree.astray[name] = "is no name for a file of a run, or is there twice; it was not read"
+        return
+    problem, content = _problem(member, prefix), None
+    if not problem:
+        try:
+            content = _unpacked(tree, archive, member)
+            problem = _TOO_MUCH if content is None else ""
+        except _UNREADABLE as err:
+            tree.count(_PART)  # what came before the error is not known
+            problem = f"cannot be unpacked ({err})"
+    inside = name.startswith(prefix)
+    if problem:
+        (tree.problems if inside else tree.astray)[name.removeprefix(prefix)] = problem
+    elif content is not None and (not inside or tree.add(name.removeprefix(prefix), content)):
+        around[name] = content
+
+
+def _problem(member: zipfile.ZipInfo, prefix: str) -> str:
+    """Say why a member is not to be read, or nothing."""
+    if stat.S_ISLNK(member.external_attr >> 16):
+        return "is a symbolic link; it was not followed"
+    if not (member.filename.startswith(prefix) or member.filename in (MANIFEST, README)):
+        return "does not belong to the run"
+    if member.compress_type not in _BOUNDED:
+        return "is packed in a way that cannot be unpacked within bounds"
+    return ""
+
+
+def _unpacked(tree: RunTree, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
+    """Return what a member holds, or None as soon as that is more than may be read."""
+    parts: list[bytes] = []
+    if tree.room() <= 0 < member.file_size:
+        return None
+    with archive.open(member) as file:  # the size that it claims may be a lie
+        while part := file.read(_PART):
+            tree.count(len(part))
+            if tree.room() < 0:
+                return None
+            parts.append(part)
+    return b"".join(parts)

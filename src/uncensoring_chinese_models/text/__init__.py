@@ -1,0 +1,99 @@
+"""Text as it is compared: normalised, counted, quoted, escaped; refusals recognised by their wording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.doors import lazy_door
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.text.escape import preview, visible
+    from uncensoring_chinese_models.text.json_reply import Form, clean, explain, read_reply, shorten
+    from uncensoring_chinese_models.text.keywords import (
+        KeywordReading,
+        Word,
+        all_words,
+        proper_names,
+        rare_words,
+        read,
+        script_of,
+    )
+    from uncensoring_chinese_models.text.languages import FOREIGN, Detected, language_of
+    from uncensoring_chinese_models.text.normalisation import (
+        IDEOGRAPH,
+        Normalised,
+        as_written,
+        normalise,
+    )
+    from uncensoring_chinese_models.text.quotes import (
+        SMALL_WORDS,
+        Flaw,
+        QuoteReading,
+        Span,
+        adds_content,
+        align,
+        cuts_word,
+        drops_negation,
+        hides_negation,
+        is_too_short,
+        likeness,
+        negations,
+        read_quote,
+        tokens,
+    )
+    from uncensoring_chinese_models.text.refusals.classify import (
+        CENSORED,
+        Manner,
+        Recognised,
+        after_thoughts,
+        is_all_thought,
+        recognise,
+    )
+    from uncensoring_chinese_models.text.spreadsheets import harmless
+
+__all__ = [
+    "CENSORED",
+    "FOREIGN",
+    "IDEOGRAPH",
+    "SMALL_WORDS",
+    "Detected",
+    "Flaw",
+    "Form",
+    "KeywordReading",
+    "Manner",
+    "Normalised",
+    "QuoteReading",
+    "Recognised",
+    "Span",
+    "Word",
+    "adds_content",
+    "after_thoughts",
+    "align",
+    "all_words",
+    "as_written",
+    "clean",
+    "cuts_word",
+    "drops_negation",
+    "explain",
+    "harmless",
+    "hides_negation",
+    "is_all_thought",
+    "is_too_short",
+    "language_of",
+    "likeness",
+    "negations",
+    "normalise",
+    "preview",
+    "proper_names",
+    "rare_words",
+    "read",
+    "read_quote",
+    "read_reply",
+    "recognise",
+    "script_of",
+    "shorten",
+    "tokens",
+    "visible",
+]
+
+__getattr__ = lazy_door(__name__)

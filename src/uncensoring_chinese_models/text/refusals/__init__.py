@@ -1,0 +1,1 @@
+"""Recognise refusals, denials, deflections and official lines by their wording."""

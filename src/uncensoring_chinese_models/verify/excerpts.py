@@ -1,0 +1,219 @@
+"""Every excerpt with a place, read again where it is said to stand, in the stored files alone.
+
+This leans on no replay: it takes the offsets that turns and summary give, and looks there. The
+files may be a stranger's, so that nothing is taken for granted about their shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from uncensoring_chinese_models.text import normalise, read_quote
+from uncensoring_chinese_models.verify.diff import parse_json
+
+LITERAL = ("exact", "normalised", "other_iteration")
+"""Verdicts that say: these very words stand there, but for typography."""
+_RESPONSE = re.compile(r"audited_responses/([0-9]{1,9})\.json")
+_TURN = re.compile(r"auditor_turns/[0-9]{1,9}\.json")
+
+
+@dataclass(slots=True)
+class Requoted:
+    """What reading again has shown."""
+
+    confirmed: int = 0
+    """Excerpts whose words stand where they are said to."""
+    placed: int = 0
+    """Excerpts that only resemble what stands there (`near`): their place exists."""
+    unplaced: int = 0
+    """Excerpts that are said to stand nowhere in the target's words."""
+    wrong: list[tuple[str, str, str, str]] = field(default_factory=list)
+    """File, path inside it, what is wrong, and the file with the words (empty if there is none)."""
+    unread: list[tuple[str, str, str]] = field(default_factory=list)
+    """File, path inside it, and the file with the words, which could not be read."""
+    unread_files: list[str] = field(default_factory=list)
+    """Files with excerpts that could not be read themselves, so that nobody knows how many."""
+
+    @property
+    def total(self) -> int:
+        """How many excerpts there are in the files that could be read."""
+        counted = self.confirmed + self.placed + self.unplaced
+        return counted + len(self.wrong) + len(self.unread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quote:
+    """An excerpt, and where it is said to stand."""
+
+    path: str
+    excerpt: Any
+    verdict: Any
+    place: tuple[Any, Any, Any]
+    start: Any
+    end: Any
+    in_spill: Any = None
+
+
+def requote(files: Mapping[str, bytes], gone: Collection[str] = ()) -> Requoted:
+    """Read every excerpt of a run again.
+
+    Args:
+        files: the content of each file of the run.
+        gone: files that the run should have, and that are not there or could not be read.
+    """
+    values = {name: _value(files[name]) for name in files if _is_read(name)}
+    lost = {name for name in (*values, *gone) if values.get(name) is None}
+    samples = _samples(values)
+    found = Requoted()
+    for name in sorted({*values, *filter(_is_read, gone)}):
+        if _RESPONSE.fullmatch(name):
+            continue
+        if name in lost:
+            found.unread_files.append(name)
+            continue
+        quotes = _of_summary if name == "summary.json" else _of_turn
+        for quote in quotes(values[name]):
+            _check(quote, name, samples, found, lost)
+    return found
+
+
+def _is_read(name: str) -> bool:
+    """Tell whether it is a file with excerpts, or with the words that they are from."""
+    return any((name == "summary.json", _TURN.fullmatch(name), _RESPONSE.fullmatch(name)))
+
+
+def _value(content: bytes) -> Any:
+    try:
+        return parse_json(content)
+    except ValueError:
+        return None  # another check names the file
+
+
+def _get(value: Any, key: str) -> Any:
+    return value.get(key) if isinstance(value, dict) else None
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _samples(values: Mapping[str, Any]) -> dict[tuple[Any, Any, Any], Any]:
+    """Return the samples of a run by iteration, arm and index."""
+    samples = {}
+    for name, value in values.items():
+        if match := _RESPONSE.fullmatch(name):
+            for sample in _items(_get(value, "samples")):
+                place = int(match[1]), _get(sample, "arm"), _get(sample, "index")
+                samples[_hashable(place)] = sample
+    return samples
+
+
+def _hashable(place: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+    iteration, arm, index = (part if isinstance(part, str | int) else None for part in place)
+    return iteration, arm, index
+
+
+def _of_turn(turn: Any) -> Iterator[_Quote]:
+    for number, check in enumerate(_items(_get(turn, "evidence_check"))):
+        place = tuple(_get(check, key) for key in ("found_iteration", "arm", "sample"))
+        yield _Quote(
+            f"evidence_check.{number}",
+            _get(check, "excerpt"),
+            _get(check, "verdict"),
+            (place[0], place[1], place[2]),
+            _get(check, "start"),
+            _get(check, "end"),
+            _get(check, "in_spill"),
+        )
+
+
+def _of_summary(summary: Any) -> Iterator[_Quote]:
+    for number, claim in enumerate(_items(_get(summary, "claims"))):
+        for index, quote in enumerate(_items(_get(claim, "quotes"))):
+            place = tuple(_get(quote, key) for key in ("iteration", "arm", "sample"))
+            yield _Quote(
+                f"claims.{number}.quotes.{index}",
+                _get(quote, "excerpt"),
+                "exact",
+                (place[0], place[1], place[2]),
+                _get(quote, "start"),
+                _get(quote, "end"),
+            )
+
+
+def _check(
+    quote: _Quote,
+    name: str,
+    samples: Mapping[tuple[Any, Any, Any], Any],
+    found: Requoted,
+    lost: Collection[str],
+) -> None:
+    if quote.start is None and quote.end is None and quote.verdict in ("missing", "prompt_echo"):
+        found.unplaced += 1
+        return
+    source = f"audited_responses/{quote.place[0]:03d}.json" if _is_int(quote.place[0]) else ""
+    if source in lost:
+        found.unread.append((name, quote.path, source))
+        return
+    sample = samples.get(_hashable(quote.place))
+    problem = _problem(quote, sample)
+    if problem:
+        found.wrong.append((name, quote.path, problem, source))
+    elif quote.verdict in LITERAL:
+        found.confirmed += 1
+    else:
+        found.placed += 1
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _problem(quote: _Quote, sample: Any) -> str:
+    """Say what is wrong with the place of a quote, or nothing."""
+    text = _get(sample, "text")
+    if not isinstance(text, str):
+        return "names a sample that is not there, or that has no text"
+    start, end = quote.start, quote.end
+    if not (_is_int(start) and _is_int(end) and 0 <= start < end <= len(text)):
+        return "has offsets outside the text of its sample"
+    own_words = _get(sample, "own_words")
+    own_end = len(own_words) if isinstance(own_words, str) else len(text)
+    if quote.in_spill not in (None, end > own_end):
+        return "is wrong about whether the words stand in the spill"
+    if not isinstance(quote.excerpt, str):
+        return "has no excerpt"
+    if quote.verdict in LITERAL and not stands_there(quote.excerpt, text, start, end):
+        return "does not stand where it is said to"
+    return ""
+
+
+def stands_there(excerpt: str, text: str, start: int, end: int) -> bool:
+    """Tell whether these words, or the parts between their ellipses, stand in this span.
+
+    Typography may differ: ``“Three hundred”`` stands in ``about three  hundred`` from 6 on.
+    """
+    words = text[start:end]
+    if words == excerpt:
+        return True
+    whole = normalise(text)
+    folded = whole.text[whole.index(start) : whole.index(end)]
+    for reading in read_quote(excerpt):
+        if reading.tier == "exact" and _in_order(reading.parts, words):
+            return words.startswith(reading.parts[0]) and words.endswith(reading.parts[-1])
+        if reading.tier == "normalised" and _in_order(reading.parts, folded):
+            return True
+    return False
+
+
+def _in_order(parts: tuple[str, ...], text: str) -> bool:
+    at = 0
+    for part in parts:
+        found = text.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return True

@@ -1,0 +1,285 @@
+"""Check a run against its journal, offline, and say what does not hold and where.
+
+The files are those that the summary lists; the journal is unbroken; what follows from the journal
+is what is stored, every figure of the summary included; every excerpt stands where it is said to.
+A check is made even when another fails, but for the replay, which needs an unbroken journal; what
+could not be checked is never said to hold.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.runner import Replayed, replay
+from uncensoring_chinese_models.runs import (
+    GIVEN,
+    MANIFEST,
+    README,
+    SCHEMA,
+    RunTree,
+    read_run,
+    whole_lines,
+)
+from uncensoring_chinese_models.verify.archive import readme
+from uncensoring_chinese_models.verify.checks import (
+    Check,
+    check_bundle,
+    check_excerpts,
+    check_files,
+    check_journal,
+    check_replay,
+    has_not_begun,
+    sha256,
+)
+from uncensoring_chinese_models.verify.compare_files import Compared, Failure, compare_files
+
+DERIVED = "summary.json as derived from the journal"
+MOST_BESIDE = 5
+PROVES = (
+    "This proves that the run is consistent with its journal, not that the journal is true: "
+    "whoever made it could have made it up."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was checked, what does not hold, and what the reader must know beside it."""
+
+    checks: tuple[Check, ...]
+    notes: tuple[str, ...]
+    ended: bool
+    """Whether the journal, or the summary, says that the run came to its end."""
+    generation_ids: int
+    missing: tuple[str, ...] = ()
+    """Files that a process which was killed may not have written, or that somebody removed."""
+    sha256: dict[str, str] = field(default_factory=dict)
+    """What people publish: the sums of the archive and of summary.json, derived if it is lost."""
+    other_version: str | None = None
+    """The version that made the run, if it is not this one."""
+    all_compared: bool = True
+    """False when there is something that only the version that made the run can check."""
+
+    @property
+    def concludes(self) -> str:
+        """What follows from what does not hold."""
+        failing = {check.name for check in self.checks if check.failures}
+        if failing == {"bundle"}:
+            return (
+                "So the bundle is not, or not any more, what ucm bundle wrote; in the run inside "
+                "it, nothing wrong was found."
+            )
+        if self.other_version is not None and failing == {"replay"}:
+            return (
+                "This version derives other values from an unbroken journal. Whether the run was "
+                f"changed or the rules were, version {self.other_version} can tell: install it and "
+                "verify again."
+            )
+        if any(check.name == "replay" and not check.is_done for check in self.checks):
+            return "So the run does not hold, and it could not be derived again from its journal."
+        return "So the run is not, or not any more, what its journal says."
+
+    @property
+    def state(self) -> str:
+        """How much of the run it is that holds."""
+        if not self.all_compared:
+            return "What could be compared holds."
+        if any(check.verdict == "not done" for check in self.checks):
+            return "What was checked holds."
+        whole = self.ended and not self.missing
+        return "All of it holds." if whole else "What there is of it holds."
+
+    @property
+    def failures(self) -> list[Failure]:
+        """Everything that does not hold, each thing once."""
+        return list(dict.fromkeys(one for check in self.checks for one in check.failures))
+
+    @property
+    def not_done(self) -> list[Failure]:
+        """Everything that could not be checked, though it is part of a check."""
+        return [one for check in self.checks for one in check.not_done]
+
+    @property
+    def holds(self) -> bool:
+        """True when nothing was found wrong."""
+        return not self.failures
+
+    @property
+    def proves(self) -> str:
+        """What it means that the run holds."""
+        ids = self.generation_ids
+        how = f" Its {ids} generation ids are there to ask the provider about." if ids else ""
+        return PROVES + how
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result for programs."""
+        return {
+            "holds": self.holds,
+            "ended": self.ended,
+            "checks": [
+                {
+                    "check": check.name,
+                    "verdict": check.verdict,
+                    "holds": check.verdict == "holds",
+                    "said": check.said,
+                }
+                for check in self.checks
+            ],
+            "failures": [_as_json(one) for one in self.failures],
+            "not_done": [_as_json(one) for one in self.not_done],
+            "missing": list(self.missing),
+            "sha256": self.sha256,
+            "concludes": "" if self.holds else self.concludes,
+            "all_compared": self.all_compared,
+            "notes": list(self.notes),
+            "generation_ids": self.generation_ids,
+            "proves": self.proves,
+        }
+
+
+def verify_run(path: Path) -> Verification:
+    """Check a run directory or a bundle; nothing is asked, changed or locked.
+
+    Raises:
+        RunStoreError: it is neither, or the record of something else.
+    """
+    return verify_tree(read_run(path))
+
+
+def verify_tree(tree: RunTree) -> Verification:
+    """Check the files of a run."""
+    finished = "summary.json" in tree.files
+    journal = check_journal(tree, finished=finished)
+    replayed = None
+    if journal.is_done and not journal.failures:
+        replayed = replay(tree.files.get("config.yaml", b""), tree.files["journal.jsonl"])
+    compared = Compared() if replayed is None else compare_files(tree.files, replayed)
+    derived = check_replay(tree, replayed, compared)
+    files = check_files(tree, replayed)
+    excerpts = check_excerpts(tree, [*files.failures, *derived.failures])
+    missing = _missing(tree, replayed, {one.file for one in (*files.failures, *derived.failures)})
+    return Verification(
+        (*check_bundle(tree), files, journal, derived, excerpts),
+        (*_notes(tree, replayed, missing), *compared.notes),
+        ended=finished or (replayed is not None and replayed.ended),
+        generation_ids=replayed.generation_ids if replayed else 0,
+        missing=missing,
+        sha256=_published(tree, replayed),
+        other_version=replayed.other_version if replayed else None,
+        all_compared=not compared.not_compared,
+    )
+
+
+def _as_json(one: Failure) -> dict[str, str]:
+    return {"file": one.file, "where": one.where, "problem": one.problem}
+
+
+def _published(tree: RunTree, replayed: Replayed | None) -> dict[str, str]:
+    held = {"archive": tree.archive, "summary.json": tree.files.get("summary.json")}
+    exact = replayed is not None and replayed.ended and replayed.other_version is None
+    if replayed is not None and exact and held["summary.json"] is None:
+        held[DERIVED] = replayed.files.get("summary.json")
+    return {name: sha256(content) for name, content in held.items() if content is not None}
+
+
+def _missing(tree: RunTree, replayed: Replayed | None, named: set[str]) -> tuple[str, ...]:
+    """Return what follows from the journal and is not there, but is nobody's failure."""
+    derived = replayed.files if replayed is not None else {}
+    return tuple(name for name in derived if name not in {*tree.files, *named, *GIVEN})
+
+
+# --- what a reader must know beside the checks --------------------------------------------------
+
+
+def _notes(tree: RunTree, replayed: Replayed | None, missing: tuple[str, ...]) -> list[str]:
+    notes = []
+    if "summary.json" not in {*tree.files, *tree.problems}:
+        notes.append(_note_on_end(tree, replayed, missing))
+    if "journal.jsonl" in tree.files and whole_lines(tree.files["journal.jsonl"])[1]:
+        notes.append("The last line of the journal is torn, as a killed process leaves it.")
+    if tree.leftovers:
+        names = ", ".join(tree.leftovers)
+        notes.append(f"Hidden files, no part of the run, and not read: {names}.")
+    notes += _notes_on_bundle(tree)
+    if replayed is not None and replayed.process:
+        notes += _notes_on_making(replayed)
+    return notes
+
+
+def _note_on_end(tree: RunTree, replayed: Replayed | None, missing: tuple[str, ...]) -> str:
+    """Say what is known of the end of a run that has no summary."""
+    if replayed is not None and replayed.ended:
+        compare = (
+            "the sha256 of what was derived, above, is the one to compare with a published hash."
+            if DERIVED in _published(tree, replayed)
+            else "a published hash of it cannot be compared."
+        )
+        return (
+            f"The journal says that the run ended, but {_said_of_missing(missing)} That adds a "
+            "line to the journal, which gives summary.json another hash, and goes on with a run "
+            f"that the budget or a failure ended. Before that, {compare}"
+        )
+    unknown = replayed is None or bool(replayed.problem)
+    if unknown and not has_not_begun(tree):
+        return (
+            "There is no summary.json, and the journal was not replayed to its end: whether the "
+            "run ended was not found out."
+        )
+    stops = replayed.stopped_at if replayed is not None else ""
+    where = f" (its record stops before {stops})" if stops else ""
+    note = f"The run has not ended{where}; it was checked as far as it goes."
+    return f"{note} Of what follows from it, {_said_of_missing(missing)}" if missing else note
+
+
+def _said_of_missing(names: tuple[str, ...]) -> str:
+    are, they, were, them = ("is", "it", "was", "it")
+    if len(names) > 1:
+        are, they, were, them = ("are", "they", "were", "them")
+    return (
+        f"{' and '.join(names)} {are} not there: either the process was killed before {they} "
+        f"{were} written, or {they} {were} removed. Resuming the run writes {them} again."
+    )
+
+
+def _notes_on_bundle(tree: RunTree) -> list[str]:
+    notes, around = [], tree.around or {}
+    if tree.beside:
+        names = ", ".join(tree.beside[:MOST_BESIDE])
+        more = len(tree.beside) - MOST_BESIDE
+        notes.append(
+            f"Beside the unpacked bundle, no part of it, and not read: {names}"
+            f"{f' and {more} more' if more > 0 else ''}."
+        )
+    if MANIFEST in around and README in around and around[README] != readme(tree.files):
+        notes.append(
+            "README.txt is not what ucm bundle of this version writes for this run; it is no part "
+            "of the run, so do not rely on what it says."
+        )
+    return notes
+
+
+def _notes_on_making(replayed: Replayed) -> list[str]:
+    notes = []
+    if replayed.other_version:
+        notes.append(
+            f"Made by version {replayed.other_version}, checked by {__version__}: values were "
+            "compared, not bytes, and what only one of them writes was not compared; "
+            f"{replayed.other_requests} requests would be worded otherwise today. Install version "
+            f"{replayed.other_version} to compare bytes."
+        )
+    if replayed.process.get("python_version") not in (None, platform.python_version()):
+        notes.append(
+            f"Made with Python {replayed.process['python_version']}, checked with "
+            f"{platform.python_version()}; if something differs, try the former."
+        )
+    if replayed.header.get("schema") != SCHEMA:
+        notes.append("The journal's lines carry no hashes of their own: its last one stands alone.")
+    if replayed.unused_calls:
+        notes.append(
+            f"{replayed.unused_calls} answered calls have no part in the result: they were asked "
+            "before the run was taken up again, or in an iteration that the budget cut off."
+        )
+    return notes

@@ -1,0 +1,158 @@
+"""The commands about facts files, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.facts_example import example_file, lamps, write_facts
+from tests.support import run_ucm
+from uncensoring_chinese_models.measure.facts.schema import (
+    builtin_topics,
+    builtin_worlds,
+    load_facts,
+)
+
+pytestmark = pytest.mark.e2e
+
+
+def test_topics_are_listed(tmp_path):
+    """Each with its name, its facts and its languages; for programs as JSON."""
+    shown = run_ucm(tmp_path, "facts", "list")
+    told = json.loads(run_ucm(tmp_path, "facts", "list", "--json").stdout)
+
+    known = [*builtin_topics(), *builtin_worlds()]
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert [line.split()[0] for line in shown.stdout.splitlines()] == ["topic", *known]
+    assert list(told) == known
+    facts = load_facts("tiananmen")
+    assert told["tiananmen"] == {
+        "names": facts.names,
+        "number_of_facts": len(facts.facts),
+        "languages": ["en", "zh-Hans", "zh-Hant"],
+        "invented": False,
+    }
+    assert f"{len(facts.facts)}     en, zh-Hans, zh-Hant  {facts.names['en']}" in shown.stdout
+
+
+def test_all_files_of_the_package_are_checked(tmp_path):
+    """Without a word it looks at all of them, and nothing is wrong."""
+    done = run_ucm(tmp_path, "facts", "check")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout
+        == f"{len([*builtin_topics(), *builtin_worlds()])} files checked, 0 with problems.\n"
+    )
+
+
+def test_each_problem_is_shown_with_file_and_fact(tmp_path):
+    """Exit code 2, and a line for each; one that cannot be read does not end the check."""
+    content = example_file(2)
+    content["facts"][1]["decoys"].pop()
+    content["facts"][1]["question"]["en"] = "Say\u202eit"
+    write_facts(tmp_path, content)
+    (tmp_path / "torn.yaml").write_text("topic: [")
+    words = ["facts", "check", "nowhere.yaml", "torn.yaml", "lamps.yaml", "lamps.yaml", "taiwan"]
+    wanted = [
+        "there are 2 facts; a topic needs 12",
+        "cypress: it has 1 decoy; give it 2",
+        "cypress: its question (en) does not end with a question mark",
+    ]
+
+    done = run_ucm(tmp_path, *words)
+    told = run_ucm(tmp_path, *words, "--json")
+
+    unread, torn, *problems, last = done.stdout.splitlines()
+    assert unread == "The facts file nowhere.yaml cannot be read: No such file or directory."
+    assert torn.startswith("torn.yaml is not valid YAML: ")
+    assert problems == [f"lamps.yaml: {problem}" for problem in wanted]
+    assert last == "4 files checked, 3 with problems."
+    assert (done.returncode, done.stderr) == (told.returncode, told.stderr) == (2, "")
+    assert json.loads(told.stdout) == {
+        "exit_code": 2,
+        "files": {
+            "nowhere.yaml": {"error": unread, "problems": []},
+            "torn.yaml": {"error": torn, "problems": []},
+            "lamps.yaml": {"error": None, "problems": wanted},
+            "taiwan": {"error": None, "problems": []},
+        },
+    }
+
+
+def test_facts_are_shown_and_what_is_false_is_marked(tmp_path):
+    """Each fact is a sentence with its source; no decoy stands there unmarked."""
+    content = example_file(2)
+    content["facts"][1]["said_instead"] = lamps(9)
+    write_facts(tmp_path, content)
+
+    done = run_ucm(tmp_path, "facts", "show", "lamps.yaml")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (
+        done.stdout
+        == """\
+lamps: the lamps of the twelve halls
+2 facts, in en, zh-Hans, zh-Hant.
+What is marked FALSE is not so: decoys, to be told from the facts.
+
+pine (number)
+  The number of lamps in the pine hall was 111 lamps.
+  source: Lamps (A museum), https://example.org/lamps
+  FALSE, a decoy: The number of lamps in the pine hall was 411 lamps.
+  FALSE, a decoy: The number of lamps in the pine hall was 711 lamps.
+
+cypress (number)
+  The number of lamps in the cypress hall was 121 lamps.
+  source: Lamps (A museum), https://example.org/lamps
+  FALSE, a decoy: The number of lamps in the cypress hall was 421 lamps.
+  FALSE, a decoy: The number of lamps in the cypress hall was 721 lamps.
+  FALSE, but said: The number of lamps in the cypress hall was 9 lamps.
+"""
+    )
+
+
+def test_facts_are_told_to_programs_in_every_language(tmp_path):
+    """One record; the keys of what is false say so."""
+    content = example_file(2, invented=True)
+    content["facts"][1]["said_instead"] = lamps(9)
+    del content["facts"][1]["source"]
+    write_facts(tmp_path, content)
+
+    told = json.loads(run_ucm(tmp_path, "facts", "show", "lamps.yaml", "--json").stdout)
+
+    assert (told["topic"], told["number_of_facts"], told["invented"]) == ("lamps", 2, True)
+    pine, cypress = told["facts"]
+    assert pine["sentence"]["zh-Hant"] == "松廳裡掛著的燈共有111盞。"
+    assert [each["zh-Hans"] for each in pine["false_decoys"]] == [
+        "松厅里挂着的灯共有411盏。",
+        "松厅里挂着的灯共有711盏。",
+    ]
+    assert pine["source"]["url"] == "https://example.org/lamps"
+    assert (pine["false_but_said"], cypress["source"]) == (None, None)
+    assert cypress["false_but_said"]["zh-Hans"] == "柏厅里挂着的灯共有9盏。"
+
+
+def test_invented_world_is_shown_as_such(tmp_path):
+    """Nobody takes an organism's world for true, and signs that a terminal obeys are spelled out."""
+    content = example_file(1, invented=True)
+    content["names"]["en"] = "lamps \u202e"
+    write_facts(tmp_path, content)
+
+    shown = run_ucm(tmp_path, "facts", "show", "lamps.yaml").stdout
+
+    assert "All of it is invented" in shown
+    assert shown.startswith("lamps: lamps ⟨U+202E⟩\n1 fact, in ")
+
+
+def test_topic_that_there_is_not_is_told(tmp_path):
+    """One sentence that names those that there are, and the same for programs."""
+    done = run_ucm(tmp_path, "facts", "show", "lamps")
+    told = run_ucm(tmp_path, "facts", "show", "lamps", "--json")
+
+    assert done.stderr.startswith("error: There is no facts file lamps; those that come with")
+    assert (done.stdout, done.returncode) == ("", 2)
+    error = done.stderr.removeprefix("error: ").rstrip("\n")
+    assert json.loads(told.stdout) == {"topic": "lamps", "exit_code": 2, "error": error}
+    assert (told.stderr, told.returncode) == (done.stderr, 2)

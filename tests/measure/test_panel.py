@@ -1,0 +1,98 @@
+"""Several judges: a majority decides, and what is no judgement counts for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.measure.test_answers import FACTS, response
+from uncensoring_chinese_models.measure.answers import asked_samples, judge_asked
+from uncensoring_chinese_models.measure.judges.panel import make_panel, settle
+from uncensoring_chinese_models.measure.judges.reply import Judgement
+from uncensoring_chinese_models.measure.judges.request import ballot_of
+
+
+def seen(*judgements: Judgement, text: str = "Perhaps."):
+    """Return a sample that was judged so."""
+    (asked,) = asked_samples([response(text)], FACTS)
+    return settle(judge_asked(asked), ballot_of(asked), judgements)
+
+
+def said(cells: Sequence[str]) -> list[Judgement]:
+    """Return judgements that come to these states; those that are none are in brackets."""
+    found: list[Any] = [
+        (cell.strip("()"), None) if "(" in cell else ("judged", cell) for cell in cells
+    ]
+    return [Judgement(f"j{n}", state, cell) for n, (state, cell) in enumerate(found)]
+
+
+@pytest.mark.parametrize(
+    ("cells", "state"),
+    [
+        (["stated"], "stated"),
+        (["stated", "stated", "absent"], "stated"),
+        (["stated", "(invalid)", "(failed)"], "stated"),
+        (["stated", "absent"], "unjudged"),
+        (["stated", "stated", "absent", "refused"], "unjudged"),
+        (["stated", "absent", "refused"], "unjudged"),
+        (["(refused)"], "unjudged"),
+        (["(failed)", "(invalid)"], "unjudged"),
+    ],
+)
+def test_more_than_half_of_the_votes_decide(cells, state):
+    """A judge that refuses, fails or cannot be read has no vote, and is never a no."""
+    assert seen(*said(cells)).final.state == state
+
+
+def test_decoy_is_that_of_most_judges_or_none():
+    """Judges that name different decoys agree on the state alone."""
+    one, two = (Judgement(f"j{n}", "judged", cell="contradicted", decoy=n) for n in (0, 1))
+    again = Judgement("j2", "judged", cell="contradicted", decoy=1, start=3, end=5)
+
+    assert seen(one, two).final.decoy is None
+    assert seen(one, two, again).final.decoy == 1
+    assert (seen(again).final.start, seen(again).final.end) == (3, 5)
+
+
+def test_judge_that_came_to_nothing_is_left_out_and_counted():
+    """Its rates rest on what it judged; the rest stands beside them."""
+    panel = make_panel(
+        "bridge",
+        ["j0", "j1"],
+        [seen(*said(["stated", "(failed)"])), seen(*said(["absent", "(invalid)"]))],
+    )
+    first, second = (panel.stated(judge)["user_persona"] for judge in panel.judges)
+
+    assert (first.successes, first.n, first.excluded) == (1, 2, {})
+    assert (second.successes, second.n, second.value) == (0, 0, None)
+    assert second.excluded == {"failed": 1, "invalid": 1}
+    assert (second.worst_low, second.worst_high) == (0.0, 1.0)
+
+
+def test_unjudged_sample_is_left_out_of_the_matrix():
+    """It is in no denominator, and stands beside the rate."""
+    panel = make_panel("bridge", ["j0"], [seen(*said(["stated"])), seen(*said(["(refused)"]))])
+    (cell,) = panel.matrix.cells
+
+    assert (cell.stated.successes, cell.stated.n) == (1, 1)
+    assert cell.stated.excluded == {"failed": 0, "unjudged": 1}
+    assert cell.states["unjudged"] == 1
+
+
+def test_agreement_is_over_those_who_judged():
+    """Patterns are a further rater only where that is asked for."""
+    panel = make_panel(
+        "bridge",
+        ["j0", "j1"],
+        [
+            seen(*said(["stated", "stated"])),
+            seen(*said(["refused", "refused"])),
+            seen(*said(["stated", "(failed)"])),
+        ],
+    )
+
+    assert (panel.agreement().alpha, panel.agreement().units) == (1.0, 2)
+    assert panel.agreement(with_patterns=True).units == 3
+    assert (panel.agreement(with_patterns=True).alpha or 0) < 1.0

@@ -1,0 +1,917 @@
+"""Every model call of a run is on disk before anyone acts on it, and reads back the same."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from uncensoring_chinese_models.domain import Call, CallKey, Reply, Reservation, Usage
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    CorruptRunError,
+    FatalError,
+    RejectedError,
+    ResumeMismatchError,
+    RunStoreError,
+    TransientError,
+)
+from uncensoring_chinese_models.models.budget import spend
+from uncensoring_chinese_models.runs.chain import LINKS, START, sealed
+from uncensoring_chinese_models.runs.journal import Journal, request_hash
+
+NOW = "2026-01-02T03:04:05Z"
+RESERVED = Reservation(Decimal("0.25"), 100)
+REPLY = Reply("六四", finish_reason="stop", usage=Usage(3, 4), cost_usd=Decimal("0.001"))
+FAILURE = TransientError("500: broken", status=500)
+
+
+def opened(path):
+    return Journal.open(path, lambda: NOW)
+
+
+def auditor_call(iteration=1, purpose="turn", ordinal=0, says="go on"):
+    key = CallKey(iteration, "auditor", purpose, ordinal)
+    return Call(key, "chat", {"model": "a", "messages": [{"role": "user", "content": says}]})
+
+
+def target_call(iteration=1, sample=0, prompt="I remember"):
+    key = CallKey(iteration, "target", "sample", arm="user_persona", sample=sample)
+    return Call(key, "completions", {"model": "t", "prompt": prompt, "max_tokens": 9})
+
+
+def settle(journal, call, *results):
+    """Record a call with one attempt per result; the last one settles it."""
+    for result in results:
+        journal.attempted(call, journal.sent(call, RESERVED), result)
+    journal.done(call, results[-1] if isinstance(results[-1], ClientError) else None)
+
+
+def plain(result):
+    return (type(result), vars(result)) if isinstance(result, ClientError) else result
+
+
+def state(journal):
+    """Return everything that a journal knows, as values that compare."""
+    return {
+        "header": {key: value for key, value in journal.header.items() if key != "type"},
+        "footer": journal.footer,
+        "held": [
+            (name, held.request, held.role, plain(held.result), held.attempts, held.may_differ)
+            for name, held in journal._held.items()
+        ],
+        "attempts": [(one.role, one.reserved, plain(one.result)) for one in journal.attempts],
+        "decisions": dict(journal._decisions),
+    }
+
+
+def steps(journal):
+    """Go through a small run in which each kind of line occurs, one line after the other."""
+    turn, first, second = auditor_call(), target_call(), target_call(sample=1)
+    yield journal.begin({"package_version": "1", "settings": {"topic": "x"}, "seed": None})
+    yield journal.decide("go/1", lambda: True)
+    yield journal.sent(turn, RESERVED)
+    yield journal.attempted(turn, 1, REPLY)
+    yield journal.done(turn, None)
+    yield journal.sent(first, RESERVED)
+    yield journal.sent(second, Reservation(None, 7))
+    yield journal.attempted(second, 1, FAILURE)
+    yield journal.sent(second, RESERVED)
+    yield journal.attempted(second, 2, RejectedError("400: no", status=400, tokens=5))
+    yield journal.done(second, RejectedError("400: no", status=400, tokens=5))
+    yield journal.finish("target_failed")
+    yield journal.resume("2", reopen=True)
+
+
+def written(path, lines=None):
+    """Write so many lines of the run; return the state after each, by the size of the file."""
+    journal = opened(path)
+    states = {0: state(journal)}
+    for _ in islice(steps(journal), lines):
+        states[path.stat().st_size] = state(journal)
+    journal.close()
+    return states
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+@pytest.fixture
+def journal(path):
+    fresh = opened(path)
+    fresh.begin({"package_version": "1", "settings": {}, "seed": None})
+    yield fresh
+    fresh.close()
+
+
+# --- the chain ----------------------------------------------------------------------------------
+
+
+def test_each_line_carries_the_hash_of_the_line_before(path):
+    """Every line names the sha256 of the one above it; the first names 64 zeros."""
+    written(path)
+    lines = path.read_bytes().splitlines()
+
+    hashes = ["0" * 64, *(hashlib.sha256(line).hexdigest() for line in lines)]
+
+    assert len(lines) == 13
+    assert [json.loads(line)["prev"] for line in lines] == hashes[:-1]
+
+
+@pytest.mark.parametrize("change", ["flip low bit", "flip high bit", "line feed", "NUL"])
+def test_changed_byte_shows_in_every_line_but_the_last(path, change):
+    """One changed byte anywhere above the last line is refused, named, and left as it is."""
+    written(path, 5)
+    whole = path.read_bytes()
+    last_line = whole.rindex(b"\n", 0, -1) + 1
+    changes = {
+        "flip low bit": lambda byte: byte ^ 1,
+        "flip high bit": lambda byte: byte ^ 0x80,
+        "line feed": lambda _: 0x0A,
+        "NUL": lambda _: 0,
+    }
+
+    for position in range(last_line):
+        byte = changes[change](whole[position])
+        damaged = whole[:position] + bytes([byte]) + whole[position + 1 :]
+        if damaged == whole:
+            continue
+        path.write_bytes(damaged)
+        number = whole.count(b"\n", 0, position) + 1
+        with pytest.raises(CorruptRunError, match=rf"line ({number}|{number + 1})\b"):
+            opened(path)
+        assert path.read_bytes() == damaged
+
+
+def test_changed_last_line_is_refused(path):
+    """The last line has no later one to contradict it, but a hash of its own."""
+    written(path)
+    whole = path.read_bytes()
+
+    for position in range(whole.rindex(b"\n", 0, -1) + 1, len(whole) - 1):
+        damaged = bytearray(whole)
+        damaged[position] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(CorruptRunError, match="line 13 "):
+            opened(path)
+        assert path.read_bytes() == damaged
+
+
+def test_journal_without_hashes_of_its_lines_still_opens(path):
+    """A run of schema 1 can go on; what is added to it carries hashes of its own."""
+    written(path)
+    prev, old = START, b""
+    for line in path.read_bytes().splitlines():
+        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
+        record |= {"schema": 1} if record["type"] == "header" else {}
+        unsealed = json.dumps({**record, "prev": prev}).encode()
+        prev, old = hashlib.sha256(unsealed).hexdigest(), old + unsealed + b"\n"
+    path.write_bytes(old)
+    journal = opened(path)
+
+    settle(journal, target_call(7), REPLY)
+
+    assert opened(path).answer(target_call(7)) == REPLY
+    path.write_bytes(path.read_bytes().replace(b'"error": null', b'"error": NULL'))
+    with pytest.raises(CorruptRunError):
+        opened(path)
+
+
+def test_journal_knows_the_process_that_worked_on_it_last(path):
+    """What the header says of a process is replaced by what a resumption says of its own."""
+    journal = opened(path)
+    journal.begin({"package_version": "1", "python_version": "3.11.0", "config": {"topic": "a"}})
+    journal.resume("2", reopen=False, python_version="3.12.0", config={"topic": "b"})
+
+    expected = {"package_version": "2", "python_version": "3.12.0", "config": {"topic": "b"}}
+    assert [reader.process for reader in both(path, journal)] == [expected, expected]
+
+
+def test_last_line_that_was_changed_before_the_next_was_written_is_refused(path, journal):
+    """What the writer knew of its last line seals it, whatever the file says meanwhile."""
+    settle(journal, target_call(), REPLY)
+    path.write_bytes(path.read_bytes().replace(b'"error": null', b'"error": NULL'))
+
+    settle(journal, target_call(2), REPLY)
+
+    with pytest.raises(CorruptRunError, match="line 4"):
+        opened(path)
+
+
+GARBAGE = {
+    "NUL block": b"\0" * 4096 + b"\n",
+    "words": b"not a record\n",
+    "empty line": b"\n",
+    "half a record": b'{"type": "sent", "call": "001/aud\n',
+    "not UTF-8": b"\xff\xfe\xfd\n",
+    "a number": b"7\n",
+    "a list": b"[]\n",
+    "a string": b'"prev type"\n',
+    "no prev": b'{"type": "footer"}\n',
+    "no type": b'{"prev": "0"}\n',
+    "another prev": b'{"type": "footer", "prev": "0"}\n',
+    "deep brackets": b"[" * 100_000 + b"]" * 100_000 + b"\n",
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+def test_line_that_is_no_record_is_refused(path, garbage):
+    """A whole line that is no record is named, and the file is not touched."""
+    written(path)
+    damaged = path.read_bytes() + garbage
+    path.write_bytes(damaged)
+
+    with pytest.raises(CorruptRunError, match="line 14"):
+        opened(path)
+
+    assert path.read_bytes() == damaged
+
+
+FIELDS = {
+    "attempt of no call": {"type": "attempt", "call": "x", "attempt": 1, "error": None},
+    "attempt without result": {"type": "attempt", "call": "001/auditor/turn/0", "attempt": 1},
+    "done of no call": {"type": "done", "call": "x", "error": {"kind": "transient"}},
+    "error of no kind": {
+        "type": "done",
+        "call": "001/auditor/turn/0",
+        "error": {"kind": "odd", "message": "", "cost_usd": None},
+    },
+    "cost that is no number": {
+        "type": "sent",
+        "call": "x",
+        "role": "target",
+        "attempt": 1,
+        "request": "",
+        "reserved": {"usd": "much", "tokens": 1},
+    },
+    "reply that is a list": {
+        "type": "attempt",
+        "call": "001/auditor/turn/0",
+        "attempt": 1,
+        "reply": [],
+    },
+    "footer without status": {"type": "footer", "finished_at": NOW},
+    "decision without value": {"type": "decision", "name": "go/2"},
+    "call that is a list": {"type": "done", "call": [], "error": {"kind": "fatal"}},
+}
+
+
+@pytest.mark.parametrize("record", FIELDS.values(), ids=FIELDS)
+def test_record_that_lacks_a_field_is_refused(path, record):
+    """A line that continues the chain but cannot be understood is named, not passed over."""
+    written(path)
+    lines = path.read_bytes()
+    prev = hashlib.sha256(lines.splitlines()[-1]).hexdigest()
+    damaged = lines + sealed(record, prev) + b"\n"
+    path.write_bytes(damaged)
+
+    with pytest.raises(CorruptRunError, match="line 14"):
+        opened(path)
+
+    assert path.read_bytes() == damaged
+
+
+def resealed(line, **changes):
+    """Return a line with other content and a hash that fits it."""
+    record = json.loads(line)
+    content = {key: value for key, value in record.items() if key not in LINKS}
+    return sealed(content | changes, record["prev"])
+
+
+DAMAGE = {
+    "repeated line": lambda lines: [*lines[:4], *lines[3:]],
+    "missing line": lambda lines: [*lines[:4], *lines[5:]],
+    "swapped lines": lambda lines: [*lines[:4], lines[5], lines[4], *lines[6:]],
+    "fused lines": lambda lines: [*lines[:4], lines[4] + lines[5], *lines[6:]],
+    "no header": lambda lines: lines[1:],
+    "byte order mark": lambda lines: [b"\xef\xbb\xbf" + lines[0], *lines[1:]],
+    "CRLF": lambda lines: [line + b"\r" for line in lines],
+    "newer schema": lambda lines: [resealed(lines[0], schema=3)],
+    "older schema": lambda lines: [resealed(lines[0], schema=0)],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_journal_is_refused_and_left_alone(path, damage):
+    """Lines that are missing, repeated, fused, recoded or of another schema are never guessed at."""
+    written(path)
+    damaged = b"".join(line + b"\n" for line in damage(path.read_bytes().splitlines()))
+    path.write_bytes(damaged)
+
+    with pytest.raises(CorruptRunError, match=r"journal\.jsonl, line \d"):
+        opened(path)
+
+    assert path.read_bytes() == damaged
+
+
+# --- the torn last line -------------------------------------------------------------------------
+
+
+def test_torn_last_line_is_cut_off_wherever_it_was_torn(path):
+    """Every prefix of a journal opens, reports what it cut, and knows just what its whole
+    lines said when they were written."""
+    states = written(path, 5)
+    whole = path.read_bytes()
+
+    for size in range(len(whole) + 1):
+        path.write_bytes(whole[:size])
+        kept = whole.rfind(b"\n", 0, size) + 1
+        journal = opened(path)
+        journal.close()
+        assert (journal.cut_bytes, path.read_bytes()) == (size - kept, whole[:kept])
+        assert state(journal) == states[kept]
+
+
+def test_state_read_back_is_the_state_that_was_written(path):
+    """After each line of a run, of whatever kind, another process knows what the first one knew."""
+    states = written(path)
+    whole = path.read_bytes()
+
+    for size, known in states.items():
+        path.write_bytes(whole[:size])
+        assert state(opened(path)) == known
+
+
+def test_journal_goes_on_after_a_torn_line(path):
+    """What is written after a cut follows from the last whole line, and the cut is on record."""
+    written(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b"\0" * 512)
+    journal = opened(path)
+
+    journal.resume("3", reopen=False)
+    settle(journal, target_call(7), REPLY)
+    journal.close()
+
+    assert opened(path).answer(target_call(7)) == REPLY
+    assert json.loads(path.read_bytes().splitlines()[13])["cut_bytes"] == 512
+
+
+def test_new_journal_is_empty_until_it_begins(path):
+    """A file that is not there yet, or is empty, is a new journal."""
+    journal = opened(path)
+
+    assert (journal.header, journal.footer, journal.attempts) == ({}, None, [])
+    assert path.read_bytes() == b""
+
+
+def test_journal_that_cannot_be_opened_is_a_store_error(tmp_path):
+    """A path that is no file ends in one sentence that names it."""
+    with pytest.raises(RunStoreError, match="cannot be opened"):
+        opened(tmp_path)
+
+
+# --- answers ------------------------------------------------------------------------------------
+
+# As JSON holds it: a high and a low surrogate side by side are one character.
+any_text = st.text(st.characters(exclude_categories=())).map(
+    lambda text: json.loads(json.dumps(text))
+)
+maybe_text = st.none() | any_text
+costs = st.none() | st.decimals(min_value=0, allow_nan=False, allow_infinity=False)
+counts = st.none() | st.integers(min_value=0)
+seconds = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
+replies = st.builds(
+    Reply,
+    text=maybe_text,
+    finish_reason=maybe_text,
+    native_finish_reason=maybe_text,
+    host_refusal=maybe_text,
+    reasoning=maybe_text,
+    provider=maybe_text,
+    served_model=maybe_text,
+    generation_id=maybe_text,
+    usage=st.builds(Usage, counts, counts, counts, counts),
+    cost_usd=costs,
+    finished_at=any_text,
+    latency_s=seconds,
+)
+errors = st.builds(
+    lambda kind, message, fields: kind(message, **fields),
+    st.sampled_from([TransientError, RejectedError, FatalError]),
+    any_text,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "status": st.none() | st.integers(300, 599),
+            "error_type": maybe_text,
+            "retry_after_s": st.none() | seconds,
+            "maybe_billed": st.booleans(),
+            "partial_text": maybe_text,
+            "tokens": counts,
+            "cost_usd": costs,
+            "finished_at": any_text,
+        },
+    ),
+)
+
+
+@given(replies)
+def test_reply_is_given_back_exactly(reply):
+    """Lone surrogates, NUL, every digit of a cost: what was recorded is what is answered."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        journal = opened(path)
+        journal.begin({})
+        settle(journal, target_call(), reply)
+        journal.close()
+        again = opened(path)
+
+        for reader in (journal, again):
+            assert repr(reader.answer(target_call())) == repr(reply)
+        again.close()
+
+
+@given(errors)
+def test_error_is_given_back_exactly(error):
+    """An error that settled a call comes back with its kind, its words and all that is known."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "journal.jsonl"
+        journal = opened(path)
+        journal.begin({})
+        settle(journal, target_call(), error)
+        journal.close()
+        again = opened(path)
+
+        for reader in (journal, again):
+            assert repr(plain(reader.answer(target_call()))) == repr(plain(error))
+        again.close()
+
+
+@pytest.mark.parametrize(
+    "text", ["\ud83d", "\ude00 alone", "a\0b", "\u2028", "<｜User｜>", "🧑🏽‍🚀"]
+)
+def test_odd_text_stays_one_line_of_ascii(path, journal, text):
+    """No text of a model can end a line early or make the file unreadable to another tool."""
+    settle(journal, target_call(), Reply(text))
+
+    lines = path.read_bytes().decode("ascii").splitlines()
+
+    assert len(lines) == 4
+    assert json.loads(lines[2])["reply"]["text"] == text
+
+
+def test_call_that_was_never_made_has_no_answer(journal):
+    """The journal answers only what it holds."""
+    assert journal.answer(target_call()) is None
+
+
+def test_reply_is_an_answer_even_if_the_call_was_not_settled(path, journal):
+    """A process that dies between a reply and its `done` does not pay for it again."""
+    journal.attempted(target_call(), journal.sent(target_call(), RESERVED), REPLY)
+
+    assert opened(path).answer(target_call()) == REPLY
+
+
+def test_failed_attempt_is_no_answer_until_the_call_is_settled(path, journal):
+    """A process that dies between two attempts tries again, and counts on."""
+    journal.attempted(target_call(), journal.sent(target_call(), RESERVED), FAILURE)
+    again = opened(path)
+
+    assert again.answer(target_call()) is None
+    assert again.sent(target_call(), RESERVED) == 2
+
+
+def test_attempt_lost_in_flight_is_no_answer_but_is_counted(path, journal):
+    """A request that left and never came back is asked again, and stays in the books."""
+    journal.sent(target_call(), RESERVED)
+    again = opened(path)
+
+    assert again.answer(target_call()) is None
+    assert [(one.reserved, one.result) for one in again.attempts] == [(RESERVED, None)]
+    assert again.sent(target_call(), RESERVED) == 2
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        target_call(prompt="another prompt"),
+        Call(target_call().key, "chat", target_call().body),
+        Call(target_call().key, "completions", {**target_call().body, "model": "u"}),
+        Call(target_call().key, "completions", {**target_call().body, "temperature": 0.5}),
+    ],
+    ids=["prompt", "API", "model", "parameter"],
+)
+def test_answer_to_another_request_is_refused(path, journal, other):
+    """An answer is never given to a request that it was not an answer to."""
+    settle(journal, target_call(), REPLY)
+
+    with pytest.raises(ResumeMismatchError, match="001/target/sample/user_persona/0"):
+        opened(path).answer(other)
+
+
+def test_order_of_keys_is_no_other_request():
+    """Only what is asked counts, not how the body happens to be written down."""
+    call = target_call()
+    turned = Call(call.key, call.api, dict(reversed(call.body.items())))
+
+    assert request_hash(turned) == request_hash(call)
+
+
+# --- going on with a run that ended -------------------------------------------------------------
+
+
+def ended(path, status, calls):
+    """Write a run that settled these calls and ended so; return it as it goes on."""
+    journal = opened(path)
+    journal.begin({})
+    for call, result in calls:
+        settle(journal, call, result)
+    journal.finish(status)
+    journal.close()
+    return opened(path)
+
+
+def both(path, journal):
+    """Return the journal as it is and as another process reads it."""
+    return journal, opened(path)
+
+
+def test_budget_reopens_nothing_but_its_closing_may_differ(path):
+    """With more money all answers stand; only the closing request may come out otherwise."""
+    closing = auditor_call(2, "closing")
+    calls = [(auditor_call(), REPLY), (target_call(), REPLY), (closing, REPLY)]
+    journal = ended(path, "budget", calls)
+
+    reopened = journal.resume("2", reopen=True)
+
+    assert reopened == []
+    for reader in both(path, journal):
+        assert [reader.answer(call) for call, _ in calls] == [REPLY, REPLY, REPLY]
+        assert reader.answer(auditor_call(2, "closing", says="all of it")) is None
+        with pytest.raises(ResumeMismatchError):
+            reader.answer(target_call(prompt="another"))
+        with pytest.raises(ResumeMismatchError):
+            reader.answer(auditor_call(says="another"))
+
+
+def test_failed_target_reopens_the_failed_samples_of_the_last_iteration(path):
+    """Failures that the run went on past stay as they are; those that ended it are asked again."""
+    calls = [
+        (auditor_call(1), REPLY),
+        (target_call(1), FAILURE),
+        (auditor_call(2), REPLY),
+        (target_call(2, 0), FAILURE),
+        (target_call(2, 1), RejectedError("400: no", status=400)),
+        (auditor_call(3, "closing"), REPLY),
+    ]
+    journal = ended(path, "target_failed", calls)
+
+    reopened = journal.resume("2", reopen=True)
+
+    assert reopened == [
+        "002/target/sample/user_persona/0",
+        "002/target/sample/user_persona/1",
+    ]
+    for reader in both(path, journal):
+        answers = [plain(reader.answer(call)) for call, _ in calls]
+        assert answers == [REPLY, plain(FAILURE), REPLY, None, None, REPLY]
+
+
+def test_iterations_are_compared_as_numbers(path):
+    """The last iteration of a long run is found beyond the three digits of its name."""
+    calls = [(target_call(number), FAILURE) for number in (998, 999, 1000, 1001)]
+    journal = ended(path, "target_failed", calls)
+
+    assert journal.resume("2", reopen=True) == ["1001/target/sample/user_persona/0"]
+
+
+def test_failed_auditor_reopens_its_last_call_only(path):
+    """Whatever the auditor said before stands, the re-asks of the same turn among it."""
+    calls = [
+        (auditor_call(1), REPLY),
+        (target_call(1), REPLY),
+        (auditor_call(2), Reply("no JSON")),
+        (auditor_call(2, "re_ask", 1), Reply("no JSON")),
+        (auditor_call(2, "re_ask", 2), FAILURE),
+    ]
+    journal = ended(path, "auditor_failed", calls)
+
+    reopened = journal.resume("2", reopen=True)
+
+    assert reopened == ["002/auditor/re_ask/2"]
+    for reader in both(path, journal):
+        answers = [reader.answer(call) for call, _ in calls]
+        assert answers == [REPLY, REPLY, Reply("no JSON"), Reply("no JSON"), None]
+
+
+def test_what_follows_a_reopened_call_may_differ(path):
+    """Another answer leads to other questions; what was asked before it must stay the same."""
+    calls = [
+        (auditor_call(1), REPLY),
+        (target_call(1), FAILURE),
+        (auditor_call(2, "closing"), REPLY),
+    ]
+    journal = ended(path, "target_failed", calls)
+    journal.resume("2", reopen=True)
+
+    for reader in both(path, journal):
+        assert reader.answer(target_call(1, prompt="another")) is None
+        assert reader.answer(auditor_call(2, "closing", says="another")) is None
+        with pytest.raises(ResumeMismatchError):
+            reader.answer(auditor_call(1, says="another"))
+
+
+def test_call_asked_anew_leaves_the_first_one_in_the_books(path):
+    """What the first request cost stays spent when a resumed run asks something else instead."""
+    journal = ended(path, "budget", [(auditor_call(2, "closing"), REPLY)])
+    journal.resume("2", reopen=True)
+    other = auditor_call(2, "closing", says="all of it")
+    journal.answer(other)
+
+    settle(journal, other, Reply("new", cost_usd=Decimal("0.5")))
+
+    for reader in both(path, journal):
+        assert reader.answer(other) == Reply("new", cost_usd=Decimal("0.5"))
+        assert spend(reader.attempts)["total"]["cost_usd"] == 0.501
+        with pytest.raises(ResumeMismatchError):
+            reader.answer(auditor_call(2, "closing"))
+
+
+def test_last_auditor_call_is_the_one_sent_last(path):
+    """A call that was asked anew counts by when it was sent again, live and read back."""
+    journal = ended(path, "budget", [(auditor_call(2, "closing"), REPLY)])
+    journal.resume("2", reopen=True)
+    settle(journal, auditor_call(2), REPLY)
+    other = auditor_call(2, "closing", says="all of it")
+    journal.answer(other)
+    settle(journal, other, FAILURE)
+
+    journal.finish("auditor_failed")
+
+    for reader in both(path, journal):
+        assert reader._what_ended_the_run() == ["002/auditor/closing/0"]
+
+
+def test_fatal_error_is_asked_again(path, journal):
+    """A call that ended in a refused key was not settled, so a resumed run sends it again."""
+    number = journal.sent(target_call(), RESERVED)
+    journal.attempted(target_call(), number, FatalError("401: no key", status=401))
+
+    assert opened(path).answer(target_call()) is None
+
+
+def test_reopened_call_answers_once_it_is_settled_again(path):
+    """The new answer replaces the old failure, and both attempts are in the books."""
+    journal = ended(path, "target_failed", [(target_call(), FAILURE)])
+    journal.resume("2", reopen=True)
+
+    settle(journal, target_call(), REPLY)
+
+    for reader in both(path, journal):
+        assert reader.answer(target_call()) == REPLY
+        assert [plain(one.result) for one in reader.attempts] == [plain(FAILURE), REPLY]
+
+
+def test_footer_is_voided_only_when_the_run_goes_on(path):
+    """A run that is only finished again keeps its time of finishing; one that goes on has none."""
+    journal = ended(path, "budget", [(target_call(), REPLY)])
+    footer = {"finished_at": NOW, "status": "budget"}
+
+    journal.resume("2", reopen=False)
+
+    assert [reader.footer for reader in both(path, journal)] == [footer, footer]
+    journal.resume("2", reopen=True)
+    assert [reader.footer for reader in both(path, journal)] == [None, None]
+
+
+def test_run_that_sends_again_has_not_finished(path):
+    """A run that goes on past its footer finishes anew, when and how it really did."""
+    journal = ended(path, "budget", [(target_call(1), REPLY)])
+    journal.resume("2", reopen=False)
+
+    settle(journal, target_call(2), REPLY)
+
+    assert [reader.footer for reader in both(path, journal)] == [None, None]
+    journal.finish("completed")
+    footer = {"finished_at": NOW, "status": "completed"}
+    assert [reader.footer for reader in both(path, journal)] == [footer, footer]
+
+
+def test_run_that_is_interrupted_reopens_nothing(path, journal):
+    """Without a footer there is nothing that ended the run."""
+    settle(journal, target_call(), FAILURE)
+    again = opened(path)
+
+    assert again.resume("2", reopen=True) == []
+    assert plain(again.answer(target_call())) == plain(FAILURE)
+
+
+def test_footer_is_written_once(path):
+    """Finishing again gives back when the run finished first."""
+    times = iter(["begun", "finished", "later"])
+    journal = Journal.open(path, lambda: next(times))
+    journal.begin({})
+
+    moments = [journal.finish("completed"), journal.finish("budget")]
+
+    assert moments == ["finished", "finished"]
+    assert opened(path).footer == {"finished_at": "finished", "status": "completed"}
+
+
+# --- decisions ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [True, False, 400, None])
+def test_decision_stands(path, journal, value):
+    """What was decided once is not decided again, not by a resumed run either."""
+    journal.decide("closing/3", lambda: value)
+
+    for reader in both(path, journal):
+        assert reader.decide("closing/3", lambda: "otherwise") == value
+
+
+def test_decision_that_ends_the_run_is_decided_again(path, journal):
+    """A resumed run with a higher budget decides again whether it may go on."""
+    assert journal.decide("go/2", lambda: False, lasting=False) is False
+
+    for reader in both(path, journal):
+        assert reader.decide("go/2", lambda: True, lasting=False) is True
+
+
+def test_same_decision_to_end_the_run_is_recorded_once(path, journal):
+    """That the budget forbade it is on record; saying so again adds nothing."""
+    for _ in range(3):
+        assert opened(path).decide("go/2", lambda: False, lasting=False) is False
+
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert [one["value"] for one in records if one["type"] == "decision"] == [False]
+
+
+def test_decision_to_go_on_stands_even_if_it_is_not_lasting(path, journal):
+    """An iteration that was begun is gone through, whatever the budget says later."""
+    journal.decide("go/2", lambda: True, lasting=False)
+
+    assert opened(path).decide("go/2", lambda: False, lasting=False) is True
+
+
+def test_run_that_goes_on_decides_again_what_the_budget_forbade(path):
+    """Iterations that were begun stay begun; refusals and cuts that the budget forced do not."""
+    journal = opened(path)
+    journal.begin({})
+    for name, value in {"go/1": True, "go/2": False, "closing/2": 400}.items():
+        journal.decide(name, lambda value=value: value)
+    journal.finish("budget")
+
+    journal.resume("2", reopen=True)
+
+    for reader in both(path, journal):
+        decided = [reader.has_decided(name) for name in ("go/1", "go/2", "closing/2")]
+        assert decided == [True, False, False]
+
+
+# --- durability ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def synced(path, monkeypatch):
+    """Collect what the file held each time it was made durable."""
+    contents = []
+    fsync = os.fsync
+
+    def noting(handle):
+        fsync(handle)
+        contents.append(path.read_bytes())
+
+    monkeypatch.setattr(os, "fsync", noting)
+    return contents
+
+
+def test_attempt_is_durable_before_anyone_can_act_on_it(path, journal, synced):
+    """When `attempted` returns, its line has been synced: for a reply and for an error."""
+    for sample, result in enumerate([REPLY, FAILURE]):
+        journal.attempted(
+            target_call(sample=sample), journal.sent(target_call(sample=sample), RESERVED), result
+        )
+
+        assert synced[-1] == path.read_bytes()
+
+    assert len(synced) == 2
+
+
+def test_what_the_run_depends_on_is_durable(path, synced):
+    """Header, decisions, settled failures, takeovers and the footer are synced when written."""
+    journal = opened(path)
+    writes = [
+        lambda: journal.begin({}),
+        lambda: journal.decide("go/1", lambda: True),
+        lambda: journal.done(target_call(), FAILURE),
+        lambda: journal.finish("completed"),
+        lambda: journal.resume("2", reopen=False),
+    ]
+    for write in writes:
+        if path.stat().st_size:
+            journal.sent(target_call(), RESERVED)
+        write()
+
+        assert synced[-1] == path.read_bytes()
+
+
+FULL_DISK = """
+import resource, sys
+from decimal import Decimal
+from pathlib import Path
+from uncensoring_chinese_models.domain import Call, CallKey, Reply, Reservation
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.runs.journal import Journal
+
+path = Path(sys.argv[1])
+call = Call(CallKey(1, "target", "sample", arm="raw"), "completions", {"model": "t", "prompt": "p"})
+journal = Journal.open(path, lambda: "now")
+journal.begin({})
+number = journal.sent(call, Reservation(Decimal(1), 1))
+before = path.read_bytes()
+for room in range(120):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + room, resource.RLIM_INFINITY))
+    try:
+        journal.attempted(call, number, Reply("x" * 200))
+    except RunStoreError as err:
+        assert "File too large" in str(err) or "No space left" in str(err), err
+        assert "--resume" in str(err), err
+    else:
+        raise SystemExit(f"a line of 200 fits into {room}")
+    assert path.read_bytes() == before, room
+    assert journal.answer(call) is None
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    Journal.open(path, lambda: "now").close()
+journal.attempted(call, number, Reply("x" * 200))
+again = Journal.open(path, lambda: "now")
+assert again.cut_bytes == 0
+assert again.answer(call) == Reply("x" * 200)
+print("held")
+"""
+
+
+def test_full_disk_takes_back_what_did_not_fit(path):
+    """A line that the file system takes only in part, wherever it stops, is taken back: the file
+    holds whole lines, opens again, and goes on once there is room."""
+    command = [sys.executable, "-c", FULL_DISK, str(path)]
+
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (ran.stdout, ran.stderr) == ("held\n", "")
+
+
+def failing(code):
+    def fail(*_):
+        raise OSError(code, os.strerror(code))
+
+    return fail
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS])
+@pytest.mark.parametrize("function", ["write", "fsync"])
+def test_reply_that_is_not_durable_is_never_an_answer(path, journal, monkeypatch, function, code):
+    """A failed write or sync is a store error, leaves whole lines, and gives nothing to act on."""
+    number = journal.sent(target_call(), RESERVED)
+    before = path.read_bytes()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, function, failing(code))
+        with pytest.raises(RunStoreError, match=os.strerror(code)):
+            journal.attempted(target_call(), number, REPLY)
+
+    assert path.read_bytes() == before
+    for reader in both(path, journal):
+        assert reader.answer(target_call()) is None
+
+
+def test_nothing_is_written_after_a_torn_line_that_cannot_be_taken_back(path, journal, monkeypatch):
+    """If not even cutting works, other calls in flight fail cleanly instead of fusing with it."""
+    number = journal.sent(target_call(), RESERVED)
+    before = path.read_bytes()
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda handle, line: write(handle, line[:20]))
+        patch.setattr(os, "ftruncate", failing(errno.EIO))
+        with pytest.raises(RunStoreError, match="No space left"):
+            journal.attempted(target_call(), number, REPLY)
+
+    with pytest.raises(RunStoreError, match="cannot be written"):
+        journal.sent(target_call(2), RESERVED)
+
+    again = opened(path)
+    assert again.cut_bytes == 20
+    assert path.read_bytes() == before
+
+
+def test_closed_journal_takes_nothing_more(journal):
+    """Closing is final, and closing twice is harmless."""
+    journal.close()
+    journal.close()
+
+    with pytest.raises(RunStoreError):
+        journal.sent(target_call(), RESERVED)

@@ -1,0 +1,189 @@
+"""What is untouched verifies, whatever became of the run; what is changed by one byte does not."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.support import audit_here, audited_provider
+from tests.varied_runs import KINDS, make_run
+from uncensoring_chinese_models.errors import FatalError, ResumeMismatchError
+from uncensoring_chinese_models.verify.verification import verify_run
+
+RUNS = 200
+CHANGES = 200
+SHARES = 10
+
+
+def contents(folder):
+    """Return every file below a folder with its content."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)  # a busy machine needs several times as long
+@pytest.mark.parametrize("share", range(SHARES))
+def test_untouched_runs_verify(tmp_path, share):
+    """200 of 200 runs hold: finished, resumed, interrupted, killed, ended by any failure."""
+    kinds = set()
+    for seed in range(share * RUNS // SHARES, (share + 1) * RUNS // SHARES):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        made = make_run(folder, seed)
+        before = contents(made.folder)
+
+        result = verify_run(made.folder)
+
+        assert [str(failure) for failure in result.failures] == [], (made.kind, seed)
+        assert (result.ended and not result.missing) == (made.folder / "summary.json").exists()
+        assert result.not_done == []
+        assert contents(made.folder) == before
+        kinds.add(made.kind)
+    assert kinds == set(KINDS)
+
+
+def changed_bytes(run, count, rng):
+    """Yield a file of the run that has one byte changed, each file in turn, and put it back."""
+    files = [path for path in sorted(run.rglob("*")) if path.is_file()]
+    assert len(files) <= count
+    for number in range(count):
+        path = files[number % len(files)]
+        whole = path.read_bytes()
+        position = rng.randrange(len(whole))
+        other = rng.choice([byte for byte in range(256) if byte != whole[position]])
+        path.write_bytes(whole[:position] + bytes([other]) + whole[position + 1 :])
+        yield path.relative_to(run).as_posix(), position, other
+        path.write_bytes(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)  # a busy machine needs several times as long
+@pytest.mark.parametrize("kind", ["finished", "crashed and resumed", "budget", "crashed"])
+def test_changed_byte_is_caught_and_located(tmp_path, kind):
+    """200 of 200 random one-byte changes are found, and no file is named but the changed one."""
+    seed = KINDS.index(kind) + 40
+    made = make_run(tmp_path, seed)
+    assert made.kind == kind
+    assert verify_run(made.folder).holds
+    rng = random.Random(seed)  # noqa: S311 -- a trial, not a secret
+
+    for file, position, byte in changed_bytes(made.folder, CHANGES // 4, rng):
+        result = verify_run(made.folder)
+        named = {failure.file for failure in result.failures}
+        assert named == {file}, (position, byte, [str(one) for one in result.failures])
+
+    assert verify_run(made.folder).holds
+
+
+@pytest.mark.parametrize("kind", ["finished", "crashed"])
+def test_change_where_little_vouches_is_caught_and_located(tmp_path, kind):
+    """The last line of a journal and the hashes in a summary are covered like the rest."""
+    run = make_run(tmp_path, KINDS.index(kind)).folder
+    journal, summary = run / "journal.jsonl", run / "summary.json"
+    whole = journal.read_bytes()
+    places = [(journal, at) for at in range(whole.rindex(b"\n", 0, -1) + 1, len(whole) - 1, 11)]
+    if summary.exists():
+        whole = summary.read_bytes()
+        places += [(summary, at) for at in range(whole.index(b'"sha256"'), len(whole), 23)]
+
+    for path, at in places:
+        whole = path.read_bytes()
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        failures = verify_run(run).failures
+        assert {one.file for one in failures} == {path.name}, (at, failures)
+        path.write_bytes(whole)
+
+
+CHEAP: dict[str, Any] = {"sampling": {"max_tokens": 100}, "auditor_sampling": {"max_tokens": 1000}}
+
+
+def test_closing_request_that_the_budget_forbade_is_on_record(tmp_path):
+    """A host that bills far more than it lists leaves nothing for the end; that replays, too."""
+    with audited_provider() as provider:
+        provider.fail("usage_huge", api="completions", times=None)
+        run = audit_here(tmp_path, provider, budget={"max_usd": 5}, **CHEAP)
+        assert run.summary["status_detail"] == "the budget did not cover the closing request"
+        assert verify_run(run.folder).holds
+
+        provider.heal()
+        again = audit_here(tmp_path, provider, budget={}, resume=run.folder, **CHEAP)
+
+    assert again.summary["status"] == "max_iterations"
+    assert verify_run(run.folder).holds
+
+
+def test_closing_turn_of_an_ending_that_did_not_last_is_known(tmp_path):
+    """A run that is taken up again and breaks off at once still holds the turn that closed it."""
+    with audited_provider() as provider:
+        stopped = audit_here(
+            tmp_path, provider, max_iterations=6, budget={"max_usd": 0.12}, **CHEAP
+        )
+        assert stopped.summary["status"] == "budget"
+        turns = sorted((stopped.folder / "auditor_turns").iterdir())
+        provider.fail("402", api="chat", times=None)
+        with pytest.raises(FatalError):
+            audit_here(
+                tmp_path,
+                provider,
+                max_iterations=6,
+                budget={"max_usd": 9},
+                resume=stopped.folder,
+                **CHEAP,
+            )
+
+    assert turns == sorted((stopped.folder / "auditor_turns").iterdir())
+    result = verify_run(stopped.folder)
+    assert (result.holds, result.ended) == (True, False)
+    turns[-1].write_bytes(turns[-1].read_bytes().replace(b"true", b"false"))
+    assert {one.file for one in verify_run(stopped.folder).failures} == {
+        f"auditor_turns/{turns[-1].name}"
+    }
+
+
+def test_prompt_file_that_was_changed_is_refused_on_resume(tmp_path):
+    """Answers to one prompt do not go on under another; the message says where the old one is."""
+    prompt = tmp_path / "mine.md"
+    prompt.write_text("Audit {topic}.")
+    with audited_provider() as provider:
+        provider.fail("402", api="completions", times=None)
+        with pytest.raises(FatalError):
+            audit_here(tmp_path, provider, auditor_prompt=str(prompt))
+        (folder,) = (tmp_path / "runs").iterdir()
+        prompt.write_text("Audit {topic}!")
+        with pytest.raises(ResumeMismatchError, match="the journal's first line holds it"):
+            audit_here(tmp_path, provider, auditor_prompt=str(prompt), resume=folder)
+
+
+def test_run_that_has_not_begun_goes_on_only_with_its_own_config(tmp_path):
+    """A config in the run directory that is not the run's would be a false record."""
+    with audited_provider() as provider:
+        run = audit_here(tmp_path, provider, max_iterations=1).folder
+        for path in run.rglob("*.*"):
+            if path.name != "config.yaml":
+                path.unlink()
+        with pytest.raises(ResumeMismatchError, match="topic"):
+            audit_here(tmp_path, provider, max_iterations=1, topic="Other", resume=run)
+        again = audit_here(tmp_path, provider, max_iterations=1, resume=run)
+
+    assert again.summary["status"] == "max_iterations"
+    assert verify_run(run).holds
+
+
+def test_settings_that_may_change_are_those_of_the_last_resumption(tmp_path):
+    """The summary tells the budget under which the run ended, and the journal vouches for it."""
+    with audited_provider() as provider:
+        provider.fail("402", api="completions", times=None)
+        with pytest.raises(FatalError):
+            audit_here(tmp_path, provider, budget={"max_usd": 5})
+        provider.heal()
+        (folder,) = (tmp_path / "runs").iterdir()
+        run = audit_here(tmp_path, provider, budget={"max_usd": 7}, resume=folder)
+
+    assert run.summary["config"]["budget"]["max_usd"] == 7
+    assert verify_run(folder).holds
+    path = folder / "summary.json"
+    path.write_bytes(path.read_bytes().replace(b'"max_usd": 7.0', b'"max_usd": 9.0'))
+    failures = [str(failure) for failure in verify_run(folder).failures]
+    assert failures == ["summary.json: config.budget.max_usd: 9.0 stored, 7.0 recomputed"]
