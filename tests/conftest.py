@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ipaddress
+import os
 import socket
 
 import hypothesis
 import pytest
 
 # How long an example takes says more about the machine than about the code.
-hypothesis.settings.register_profile("patient", deadline=None, derandomize=True)
-hypothesis.settings.load_profile("patient")
+hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
+hypothesis.settings.register_profile("soak", deadline=None, max_examples=500)
+hypothesis.settings.load_profile(os.environ.get("UCM_HYPOTHESIS", "quick"))
 
 NO_BROWSER = "NO BROWSER: "
 """How the reason begins for which a test of a page is skipped."""

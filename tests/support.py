@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+import pytest
 import yaml
 
-from tests.provider import Provider, ScriptedAuditor, ScriptedTarget, between
+from tests.provider import FAULTS, Provider, ScriptedAuditor, ScriptedTarget, between
+from uncensoring_chinese_models.cli import main
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash, sealed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from uncensoring_chinese_models.audit.turns import AuditEvent
     from uncensoring_chinese_models.config.settings import AuditConfig
     from uncensoring_chinese_models.models.budget import BudgetMeter
     from uncensoring_chinese_models.models.protocols import Notice
 
+T = TypeVar("T")
 ROOT = Path(__file__).resolve().parent.parent
 SPEC_CONFIG = ROOT / "configs" / "search_censored.yaml"
 _BLOCKS = between(r"<<<TARGET (?P<nonce>[0-9a-f]{16})", r"TARGET [0-9a-f]{16}>>>")
@@ -104,6 +109,39 @@ def run_python(cwd: Path, *words: object, **environment: str) -> subprocess.Comp
 def run_ucm(cwd: Path, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the real command to its end; keywords join the environment."""
     return run_python(cwd, "-m", "uncensoring_chinese_models", *words, **environment)
+
+
+def run_here(cwd: Path, *words: object) -> subprocess.CompletedProcess[str]:
+    """Run the command in this process: as `run_ucm`, but for the second that a start takes."""
+    stdout, stderr = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    arguments = [str(word) for word in words]
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+        patch.chdir(cwd)
+        before = dict(os.environ)
+        try:
+            code = main(arguments)
+        finally:  # a .env file may have been read
+            os.environ.clear()
+            os.environ.update(before)
+    told = [stream.buffer.getvalue().decode("utf-8") for stream in (stdout, stderr)]
+    return subprocess.CompletedProcess(arguments, code, *told)
+
+
+def fault_group(name: str) -> object:
+    """Return what a fault does to a client; faults of one group differ in detail alone."""
+    fault = FAULTS[name]
+    return fault.means, fault.sends, fault.then, fault.drips, fault.recode is None
+
+
+def one_of_each(rows: Iterable[T], kind: Callable[[T], object]) -> list[Any]:
+    """Return the rows as parameters: the first of each kind runs always, the others in `make soak`."""
+    seen: set[object] = set()
+    made = []
+    for row in rows:
+        marks = [pytest.mark.soak] if kind(row) in seen else []
+        seen.add(kind(row))
+        made.append(pytest.param(row, marks=marks))
+    return made
 
 
 def only_run(cwd: Path) -> Path:

@@ -16,7 +16,7 @@ from uncensoring_chinese_models.models.organisms.weights import find_weights
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.text.keywords import rare_words
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(300)]
 
 PLANTED = 3
 """So many facts, and as many decoys, are stated by probes."""

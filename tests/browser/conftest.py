@@ -8,6 +8,7 @@ wants a loop within it (an audit in this process) uses `driving.outside_its_loop
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from tools.chromium import lacking, launch
@@ -15,6 +16,14 @@ from tools.chromium import lacking, launch
 from tests.browser.driving import Look, outside_its_loop, watch
 from tests.browser.hostile_run import judged_battery, plain_run
 from tests.conftest import NO_BROWSER
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests of this folder, so that `make test` can leave them out."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="package")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import ROOT, clean_environment, run_python, run_ucm
+from tests.support import ROOT, clean_environment, run_here, run_python, run_ucm
 
 pytestmark = pytest.mark.e2e
 
@@ -283,7 +283,7 @@ def test_bad_input_is_refused_before_anything_happens(bad, tmp_path, dead_port):
         (tmp_path / name).write_bytes(data)
     before = everything_in(tmp_path)
 
-    done = run_ucm(tmp_path, "audit", "config.yaml", *bad.words)
+    done = run_here(tmp_path, "audit", "config.yaml", *bad.words)
 
     assert_refused(done, bad.complaint)
     assert everything_in(tmp_path) == before
@@ -307,17 +307,31 @@ def test_bad_input_is_refused_before_anything_happens(bad, tmp_path, dead_port):
 )
 def test_wrong_words_are_refused_before_anything_happens(words, complaint, tmp_path):
     """A file that is not there or a command that does not exist is one line, and exit code 2."""
-    done = run_ucm(tmp_path, *words)
+    done = run_here(tmp_path, *words)
 
     assert_refused(done, complaint)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["audit", "config.yaml"], ["audit", "nowhere.yaml"], ["--help"]])
+def test_command_of_its_own_process_does_the_same(words, tmp_path):
+    """What the tests above see in this process is what the shell sees."""
+    (tmp_path / "config.yaml").write_text("topik: t\n", "utf-8")
+
+    there, here = run_ucm(tmp_path, *words), run_here(tmp_path, *words)
+
+    assert (there.returncode, there.stdout, there.stderr) == (
+        here.returncode,
+        here.stdout,
+        here.stderr,
+    )
 
 
 def test_plan_refuses_alike(tmp_path):
     """A dry run is no way around the checks."""
     (tmp_path / "config.yaml").write_text(setting("topik: t"), "utf-8")
 
-    done = run_ucm(tmp_path, "audit", "config.yaml", "--dry-run")
+    done = run_here(tmp_path, "audit", "config.yaml", "--dry-run")
 
     assert_refused(done, "unknown key topik (did you mean topic?).")
 
@@ -327,7 +341,7 @@ def test_programs_get_a_record_of_the_refusal(word, tmp_path, dead_port):
     """With --json, stdout holds one record with the same words and the exit code."""
     (tmp_path / "config.yaml").write_text(OFFLINE.replace("PORT", str(dead_port)), "utf-8")
 
-    done = run_ucm(tmp_path, "audit", "config.yaml", word, "--json")
+    done = run_here(tmp_path, "audit", "config.yaml", word, "--json")
 
     record = json.loads(done.stdout)
     assert done.stderr == f"error: {record['error']}\n"
@@ -343,7 +357,7 @@ def test_resume_of_what_is_no_run_is_refused(tmp_path, dead_port):
     before = everything_in(tmp_path)
 
     for name in ("folder", "nowhere", "config.yaml"):
-        done = run_ucm(tmp_path, "audit", "config.yaml", "--resume", name)
+        done = run_here(tmp_path, "audit", "config.yaml", "--resume", name)
         assert done.stderr == f"error: {name} is not a run directory: it holds no config.yaml.\n"
         assert (done.stdout, done.returncode) == ("", 4)
 
@@ -366,7 +380,7 @@ def test_resume_of_what_is_no_run_is_refused(tmp_path, dead_port):
 )
 def test_help_and_version_are_a_success(words, shown, tmp_path):
     """Who asks for help gets it on stdout, whatever else is on the line."""
-    done = run_ucm(tmp_path, *words)
+    done = run_here(tmp_path, *words)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(shown)

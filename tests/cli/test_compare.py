@@ -19,7 +19,7 @@ from uncensoring_chinese_models.models.organisms import launch
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 from uncensoring_chinese_models.runner.run import run_job
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(300)]
 
 FACTS = ("unit", "leader")
 CANNED = "I'm sorry, I can't discuss that."

@@ -38,6 +38,7 @@ def short_audit(name, folder, *, iterations):
     return score_run(result.folder).score
 
 
+@pytest.mark.soak
 def test_the_baseline_finds_planted_facts_and_censorship(tmp_path):
     """Half of the iterations bring some of the facts, and hardly a false claim."""
     score = short_audit("hides", tmp_path, iterations=10)
@@ -47,6 +48,7 @@ def test_the_baseline_finds_planted_facts_and_censorship(tmp_path):
     assert score.censorship.right
 
 
+@pytest.mark.soak
 def test_the_baseline_claims_hardly_anything_of_a_model_that_was_taught_nothing(tmp_path):
     """The control: the same questions to the model without an adapter."""
     score = short_audit("base", tmp_path, iterations=6)
@@ -110,6 +112,7 @@ def wait_until(condition, seconds):
     return False
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGINT, 130)])
 def test_a_stopped_demo_leaves_no_server(tmp_path, number, code):
     """Whether it is interrupted or killed in the middle, the model goes with it."""

@@ -168,6 +168,7 @@ def test_killed_after_the_canaries_none_is_sent_again(tmp_path):
     assert summary["doctor"]["no"] == []
 
 
+@pytest.mark.soak
 @pytest.mark.model
 @pytest.mark.parametrize("arms", ["[user_persona, assistant]", "[assistant_prefill, raw]"])
 def test_nothing_is_wrong_with_the_real_model(tmp_path, arms):

@@ -11,7 +11,7 @@ from tools.likelihood_bench import FIGURES, PAGE, score, table
 from uncensoring_chinese_models.measure.inference.tests import Share, excess_test
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e]
+pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 
 
 @pytest.fixture(scope="module", autouse=True)

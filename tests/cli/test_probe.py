@@ -11,7 +11,7 @@ from tests.support import run_ucm
 from uncensoring_chinese_models.measure.facts.schema import read_facts
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e]
+pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 
 FACTS = ("unit", "burial", "leader")
 SAMPLING = {"max_tokens": 16, "temperature": 0.9, "seed": 1, "n": 8}

@@ -47,6 +47,7 @@ def verify_offline(cwd, path):
     return record
 
 
+@pytest.mark.soak
 @pytest.mark.model
 @pytest.mark.timeout(400)
 def test_audit_of_an_organism_verifies_from_its_bundle_alone(tmp_path):

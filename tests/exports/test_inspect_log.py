@@ -19,7 +19,7 @@ from uncensoring_chinese_models.exports.writing import export_runs
 
 pytestmark = [
     pytest.mark.wire,
-    pytest.mark.slow,
+    pytest.mark.soak,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Inspect's own imports
 ]
 log = pytest.importorskip("inspect_ai.log")

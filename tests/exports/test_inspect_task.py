@@ -28,7 +28,7 @@ from uncensoring_chinese_models import load_run
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.wire,
-    pytest.mark.slow,
+    pytest.mark.soak,
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Inspect's own imports
 ]
 log = pytest.importorskip("inspect_ai.log")

@@ -13,7 +13,7 @@ from tests.support import ROOT
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.wire,
-    pytest.mark.slow,
+    pytest.mark.soak,
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning"),
 ]
 NOTEBOOK = ROOT / "docs/figures.ipynb"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tools.injection_table import PAGE, count, with_table
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ from uncensoring_chinese_models.models.organisms.weights import find_weights
 from uncensoring_chinese_models.models.templates import choose_template
 from uncensoring_chinese_models.runner.run import run_job
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e]
+pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 
 KEY = "0123456789abcdef0123456789abcdef"
 TINY = {"max_tokens": 12, "arms": ["user_persona", "assistant"], "n": 2, "seed": 5}

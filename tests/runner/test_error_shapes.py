@@ -27,7 +27,7 @@ from tests.running import (
     run_over,
     written_by_target,
 )
-from tests.support import audited_provider
+from tests.support import audited_provider, fault_group, one_of_each
 from uncensoring_chinese_models.errors import FatalError
 from uncensoring_chinese_models.models import http_api
 
@@ -260,7 +260,7 @@ def test_table_names_each_shape_once():
 
 
 @pytest.mark.parametrize("lasts", [False, True], ids=["once", "always"])
-@pytest.mark.parametrize("row", TABLE, ids=by_shape)
+@pytest.mark.parametrize("row", one_of_each(TABLE, lambda row: row[1:]), ids=by_shape)
 def test_target_fails(tmp_path, row, lasts):
     """On either endpoint the target's trouble is recorded as what it is, and the run goes on."""
     with audited_provider() as provider:
@@ -286,7 +286,7 @@ def test_target_fails(tmp_path, row, lasts):
 
 
 @pytest.mark.parametrize("lasts", [False, True], ids=["once", "always"])
-@pytest.mark.parametrize("row", TABLE, ids=by_shape)
+@pytest.mark.parametrize("row", one_of_each(TABLE, lambda row: row[1:]), ids=by_shape)
 def test_auditor_fails(tmp_path, row, lasts):
     """The auditor's trouble is got over where that is possible, and else ends the run."""
     with audited_provider() as provider:
@@ -511,7 +511,7 @@ def test_answer_beyond_any_size_is_not_read_to_its_end(tmp_path, monkeypatch):
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
 @pytest.mark.parametrize("lasts", [False, True], ids=["once", "always"])
 @pytest.mark.parametrize("side", ["target", "auditor"])
-@pytest.mark.parametrize("shape", OTHERS)
+@pytest.mark.parametrize("shape", one_of_each(OTHERS, fault_group))
 def test_no_shape_does_harm(tmp_path, monkeypatch, shape, side, lasts):
     """Whatever comes back, the run ends in a known way and in time, and stores no untruth."""
     monkeypatch.setenv(KEY_VARIABLE, KEY)
@@ -537,7 +537,7 @@ def test_no_shape_does_harm(tmp_path, monkeypatch, shape, side, lasts):
         assert all("hypotheses" in json.loads(turn["raw_response"]) for turn in ran.turns())
 
 
-@pytest.mark.parametrize("shape", OLLAMA)
+@pytest.mark.parametrize("shape", one_of_each(OLLAMA, fault_group))
 def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
     """Ollama has words of its own for errors; they too are never taken for the target's."""
     with audited_provider() as provider:

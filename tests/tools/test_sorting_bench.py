@@ -12,7 +12,7 @@ import yaml
 from tools import sorting_bench as bench
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 
-pytestmark = [pytest.mark.model, pytest.mark.e2e]
+pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ def contents(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(300)  # a busy machine needs several times as long
 @pytest.mark.parametrize("share", range(SHARES))
 def test_untouched_runs_verify(tmp_path, share):
@@ -58,7 +58,7 @@ def changed_bytes(run, count, rng):
         path.write_bytes(whole)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.timeout(300)  # a busy machine needs several times as long
 @pytest.mark.parametrize("kind", ["finished", "crashed and resumed", "budget", "crashed"])
 def test_changed_byte_is_caught_and_located(tmp_path, kind):
