@@ -10,7 +10,6 @@ docs/statistics.md, unless they are only to be printed.
 from __future__ import annotations
 
 import argparse
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -262,7 +261,6 @@ def family_errors(draws: int, n: int = 16, tests: int = 12) -> Iterator[ErrorRow
     """Yield how often a family adjusted by Holm has any false finding."""
     p_of = np.array([[inference.mcnemar(a, b).p_value for b in range(n + 1)] for a in range(n + 1)])
     size = f"{tests} tests, n = {n}"
-    gc.freeze()  # statsmodels collects garbage at each adjustment; let it find little to look at
     for name, effects, copies in (
         ("all null, independent", 0, False),
         ("half null, independent", tests // 2, False),
@@ -280,7 +278,6 @@ def family_errors(draws: int, n: int = 16, tests: int = 12) -> Iterator[ErrorRow
         yield ErrorRow("Holm over exact McNemar", size, 1, wrong / draws, name, draws)
         unadjusted = len(doubtful) / draws
         yield ErrorRow("the same without Holm", size, 1, unadjusted, name, draws)
-    gc.unfreeze()
 
 
 # --- the page -----------------------------------------------------------------------------------

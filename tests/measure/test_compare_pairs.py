@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from itertools import product
 
@@ -22,14 +21,6 @@ STATES: dict[Kind, CellState] = {
     "failed": "failed",
     "unknown": "refused",
 }
-
-
-@pytest.fixture(autouse=True)
-def little_garbage():
-    """Let statsmodels, which collects garbage at each adjustment, find little to look at."""
-    gc.freeze()
-    yield
-    gc.unfreeze()
 
 
 def heard(kinds: Sequence[Kind], *, run="r", fact="unit", arm="assistant") -> list[Heard]:

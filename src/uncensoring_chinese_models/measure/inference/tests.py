@@ -1,8 +1,8 @@
 """Intervals and tests for what runs are compared by; each says what it takes for granted.
 
-Needs the extra `analysis` (scipy and statsmodels), imported when first used. Intervals hold the
-true value in 95 % of samples as nearly as docs/statistics.md shows. The tests are exact: under the
-null they reject at most as often as they say. An interval and a test of the same counts may
+Needs the extra `analysis` (scipy, which brings numpy), imported when first used. Intervals hold
+the true value in 95 % of samples as nearly as docs/statistics.md shows. The tests are exact: under
+the null they reject at most as often as they say. An interval and a test of the same counts may
 disagree at the margin; then the test decides.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import sqrt
+from math import hypot, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from uncensoring_chinese_models.errors import MissingExtraError
@@ -27,8 +27,6 @@ class Libraries(NamedTuple):
     numpy: Any
     optimize: Any
     stats: Any
-    proportion: Any
-    multitest: Any
 
 
 @cache
@@ -41,13 +39,12 @@ def libraries() -> Libraries:
     try:
         import numpy  # noqa: ICN001, PLC0415  # late: an optional dependency
         from scipy import optimize, stats  # noqa: PLC0415
-        from statsmodels.stats import multitest, proportion  # noqa: PLC0415
     except ImportError as err:
         raise MissingExtraError(
-            "Comparisons need scipy and statsmodels, which are not installed; nothing was computed. "
-            "Get them with: pip install 'uncensoring-chinese-models[analysis]'"
+            "Comparisons need scipy, which is not installed; nothing was computed. "
+            "Get it with: pip install 'uncensoring-chinese-models[analysis]'"
         ) from err
-    return Libraries(numpy, optimize, stats, proportion, multitest)
+    return Libraries(numpy, optimize, stats)
 
 
 @cache
@@ -210,10 +207,11 @@ def independent_difference(first: Share, second: Share, *, level: float = LEVEL)
     """
     if first.rate is None or second.rate is None:
         return Estimate(None, -1.0, 1.0)
-    interval = libraries().proportion.confint_proportions_2indep
-    counts = (first.successes, first.n, second.successes, second.n)
-    low, high = interval(*counts, method="newcomb", compare="diff", alpha=1 - level)
-    return Estimate(first.rate - second.rate, max(-1.0, float(low)), min(1.0, float(high)))
+    one, other = share_interval(first, level=level), share_interval(second, level=level)
+    difference = first.rate - second.rate
+    low = difference - hypot(first.rate - one.low, other.high - second.rate)
+    high = difference + hypot(one.high - first.rate, second.rate - other.low)
+    return Estimate(difference, max(-1.0, low), min(1.0, high))
 
 
 @cache
@@ -237,7 +235,9 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
     """
     if not all(0 <= p <= 1 for p in p_values):
         raise ValueError("a p value lies between 0 and 1")
-    if not p_values:
-        return ()
-    adjusted = libraries().multitest.multipletests(list(p_values), method="holm")[1]
-    return tuple(float(p) for p in adjusted)
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[place] * (len(p_values) - rank)))
+        adjusted[place] = largest
+    return tuple(adjusted)
