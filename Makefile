@@ -13,15 +13,16 @@ PYTHON ?= $(shell for candidate in python3.11 python3.12 python3.13 python3; do 
 
 venv_python := .venv/bin/python
 train_python := .venv-train/bin/python
-pip_install := -m pip install -qq --disable-pip-version-check
+# Without --no-compile pip writes byte code for every module, 77 MB; Python writes it for those in use.
+pip_install := -m pip install -qq --disable-pip-version-check --no-compile
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install extras browser screenshots practice check test coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections bench-view clean demo
+.PHONY: help install dev extras browser screenshots practice check test test-all soak coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections bench-view clean demo
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
-install: .venv/.installed ## make .venv with the pinned packages and this project, get the small model
+install: .venv/.installed ## make .venv with what a user needs, and get the small model
 	@$(venv_python) -m uncensoring_chinese_models organism fetch || \
 	  echo 'Installed all the same; the first use of an organism tries again.' >&2
 
@@ -36,10 +37,17 @@ install: .venv/.installed ## make .venv with the pinned packages and this projec
 	@touch $@
 	@echo 'Ready: make demo, or .venv/bin/ucm --help'
 
-extras: .venv/.installed-full ## also what exports to Parquet and Inspect and the browser tests need
+dev: .venv/.installed-dev ## also the linters and test tools
 
-.venv/.installed-full: .venv/.installed requirements-full.lock
-	@echo 'Installing what exports, Inspect and the browser tests need; this takes about two minutes.'
+.venv/.installed-dev: .venv/.installed requirements-dev.lock
+	@echo 'Installing the linters and test tools; this takes about a minute.'
+	@$(venv_python) $(pip_install) --require-hashes -r requirements-dev.lock
+	@touch $@
+
+extras: .venv/.installed-full ## also pandas, Parquet, Inspect, DuckDB, notebooks and playwright
+
+.venv/.installed-full: .venv/.installed-dev requirements-full.lock
+	@echo 'Installing pandas, Inspect, playwright and other extras; this takes about two minutes.'
 	@$(venv_python) $(pip_install) --require-hashes -r requirements-full.lock
 	@touch $@
 
@@ -52,19 +60,25 @@ demo: install ## a real audit of a small model with planted secrets, without a k
 practice: .venv/.installed ## run a whole audit without a key, against scripted models
 	@$(venv_python) tools/practice.py
 
-check: .venv/.installed ## formatting, lint, types and import layers
+check: dev ## formatting, lint, types and import layers
 	$(venv_python) -m ruff format --check .
 	$(venv_python) -m ruff check .
 	$(venv_python) -m mypy
 	.venv/bin/lint-imports --no-logo
 
-test: install extras check ## everything that must hold: check, then the tests
-	$(venv_python) -m pytest $(PYTEST_ARGS)
+test: dev check ## check, then the fast tests: no browser and no model
+	$(venv_python) -m pytest $(PYTEST_ARGS) -m 'not soak and not model and not browser'
 
-coverage: install extras ## the tests again, with the lines and branches they miss
-	$(venv_python) -m pytest $(PYTEST_ARGS) --cov --cov-report=term-missing
+test-all: install extras check ## check, then the tests with a browser and the small model too
+	$(venv_python) -m pytest $(PYTEST_ARGS) -m 'not soak'
 
-format: .venv/.installed ## format the code and fix what can be fixed
+soak: install extras ## the long tests: full matrices, all organisms, fuzzing, simulations
+	UCM_HYPOTHESIS=soak $(venv_python) -m pytest $(PYTEST_ARGS) -m soak
+
+coverage: install extras ## the tests of test-all again, with the lines and branches they miss
+	$(venv_python) -m pytest $(PYTEST_ARGS) -m 'not soak' --cov --cov-report=term-missing
+
+format: dev ## format the code and fix what can be fixed
 	$(venv_python) -m ruff format .
 	$(venv_python) -m ruff check --fix .
 
@@ -72,10 +86,11 @@ docs: .venv/.installed ## write the generated pages and the README's picture ane
 	$(venv_python) tools/write_docs.py
 	$(venv_python) tools/picture.py docs/practice-run.svg
 
-# The oldest Python that is supported needs the most packages, so the lock is made with it.
+# The oldest Python that is supported needs the most packages, so the lock is made with it. Some
+# packages need 3.11.5; a lock made with 3.11.2 (Debian 12) installs with every 3.11.
 # Pins are kept where they still fit; LOCK_ARGS=--upgrade takes the newest of everything.
 lean_extras := --extra analysis --extra figures --extra local --extra view
-lock: ## write both locks anew from pyproject.toml
+lock: ## write the three locks anew from pyproject.toml
 	@"$(PYTHON)" -c '$(is_oldest_supported)' 2>/dev/null || { \
 	  echo 'The lock is made with Python 3.11: name one with make lock PYTHON=/path/to/python3.11.' >&2; \
 	  exit 1; }
@@ -93,10 +108,12 @@ lock: ## write both locks anew from pyproject.toml
 	    echo '# Made by `make lock` from pyproject.toml; not edited by hand.'; \
 	    sed "s/ -r -$$/ dependency groups (pyproject.toml)/; s/ -c .*requirements-full.lock$$/ requirements-full.lock/" "$$work/pins"; } > "$$work/lock"; \
 	  cp "$$work/lock" "$$lock"; rm "$$work/pins"; }; \
-	compile requirements-full.lock 'Every package of the development environment, with all extras' \
+	compile requirements-full.lock 'Everything: what make extras installs' \
 	  'dev full' $(lean_extras) --extra export --extra inspect; \
-	compile requirements.lock 'The part of it that a demo and most of development need' dev \
-	  $(lean_extras) --constraint requirements-full.lock
+	compile requirements-dev.lock 'What a user needs, with linters and test tools: what make dev installs' \
+	  dev $(lean_extras) --constraint requirements-full.lock; \
+	compile requirements.lock 'What a user needs: what make install installs' \
+	  build $(lean_extras) --constraint requirements-full.lock
 
 bench-organisms: install ## audit every organism five times with the baseline auditor and write the table
 	$(venv_python) tools/organism_bench.py

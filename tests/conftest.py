@@ -30,6 +30,10 @@ def pytest_terminal_summary(terminalreporter):
     if missed:
         terminalreporter.section("BROWSER TESTS WERE SKIPPED", red=True, bold=True)
         terminalreporter.line(f"{len(missed)} tests of pages did not run: {missed[0]}.", red=True)
+    for report in terminalreporter.stats.get("passed", []):
+        for name, value in report.user_properties:
+            if name == "figure":
+                terminalreporter.line(value)
     return told
 
 
