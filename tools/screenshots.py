@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from playwright.sync_api import sync_playwright
 from tests.viewing import viewing
 from tools.chromium import launch
 
@@ -46,6 +45,8 @@ LOOKS = {
 
 def main() -> int:
     """Take the pictures, and say what they weigh."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - make extras installs it
+
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("run", nargs="?", type=Path, help="a run directory")
     parser.add_argument("--into", type=Path, default=PICTURES, help="folder for the pictures")

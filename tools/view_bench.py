@@ -21,7 +21,6 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 from urllib.request import urlopen
 
-from playwright.sync_api import sync_playwright
 from tests.provider import ScriptedTarget
 from tests.provider.wire import digest
 from tests.support import audit_here, audited_provider
@@ -70,6 +69,8 @@ def measured(work: Path, samples: int, runs: int) -> Figures:
 
     No run is made while the browser is open: it would hold the event loop.
     """
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - make extras installs it
+
     (work / "large").mkdir()
     print(f"A run of {samples} samples against scripted models …", file=sys.stderr)
     report = large_run(work / "large", samples) / "report.html"
