@@ -131,7 +131,8 @@ def test_environment_of_a_user_is_within_its_budget(record_property):
     with_venv = [name for name in ("pip", "setuptools") if is_installed(name)]
     used = disk_use([*pins_of(LOCKS[USER]), *with_venv]) / MIB
     record_property(
-        "figure", f"make install takes {used:.0f} MB with byte code, {MAX_ENVIRONMENT_MIB} MB allowed"
+        "figure",
+        f"make install takes {used:.0f} MB with byte code, {MAX_ENVIRONMENT_MIB} MB allowed",
     )
 
     assert 200 < used <= MAX_ENVIRONMENT_MIB
