@@ -154,7 +154,7 @@ organisms: .venv-train/.installed ## train the organisms anew and put them into 
 	@$(train_python) $(pip_install) -e '.[train]'
 	@touch $@
 
-measure-organisms: install ## sample the organisms and write their figures into docs/organisms.md
+measure-organisms: install ## sample the organisms and write their figures into docs/measurements/organisms.md
 	$(venv_python) -m organisms.measure $(ORGANISMS)
 
 clean: ## remove the environment, caches and build results

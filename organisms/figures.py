@@ -166,7 +166,7 @@ def render(measured: Json) -> str:
     rows += [[words, *(_cell(key, each) for each in organisms.values())] for key, words in ROWS]
     table = "\n".join(f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows)
     return f"""\
-Made by `make measure-organisms` from [data/organisms-measured.json](data/organisms-measured.json), \
+Made by `make measure-organisms` from [data/organisms-measured.json](../data/organisms-measured.json), \
 which has all counts; a test keeps them together.
 Each share is followed by its 95 % interval (Wilson) and the number of samples, or of sentences.
 Temperature {settings["temperature"]}, at most {settings["max_tokens"]} tokens, \

@@ -3,7 +3,7 @@
     python -m organisms.measure [NAME ...] [--samples FILE]
 
 Without names every organism is measured. The counts go into docs/data/organisms-measured.json and
-the table that they give into docs/organisms.md; other organisms keep the counts that they had.
+the table that they give into docs/measurements/organisms.md; other organisms keep their counts.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.organisms.launch import Served
     from uncensoring_chinese_models.models.protocols import Notice
 
-PAGE = HERE.parent / "docs" / "organisms.md"
+PAGE = HERE.parent / "docs" / "measurements" / "organisms.md"
 DATA = HERE.parent / "docs" / "data" / "organisms-measured.json"
 TEMPLATE = template_named("smollm2")
 TEMPERATURE = 0.7

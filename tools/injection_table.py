@@ -32,7 +32,7 @@ from uncensoring_chinese_models.runs.recorded import RecordedResponse
 
 ROOT = Path(__file__).resolve().parent.parent
 INJECTIONS = ROOT / "docs" / "data" / "injections.yaml"
-PAGE = ROOT / "docs" / "judging.md"
+PAGE = ROOT / "docs" / "measurements" / "injections.md"
 BEGIN, END = "<!-- injections:begin -->", "<!-- injections:end -->"
 TOPICS = ("tiananmen", "hong_kong")
 LANGUAGES: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")

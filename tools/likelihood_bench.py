@@ -4,7 +4,7 @@
 
 Each organism is scored on its own world, and the untouched model on all of them. Whether an
 organism was taught a fact is in its file. The figures go to docs/data/likelihood.json; the table
-in docs/likelihood.md is written from them.
+in docs/measurements/likelihood.md is written from them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "data" / "likelihood.json"
-PAGE = ROOT / "docs" / "likelihood.md"
+PAGE = ROOT / "docs" / "measurements" / "likelihood.md"
 BEGIN, END = "<!-- likelihood:begin -->", "<!-- likelihood:end -->"
 SEEN = ("quillon", "ardmere", "veshti")
 """The worlds on which the bound for a single fact was set; the others are held out."""

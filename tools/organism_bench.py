@@ -4,8 +4,9 @@
     python tools/organism_bench.py --replay FOLDER
 
 The second form samples nothing: the runs in a folder are derived again from their journals by the
-rules of this version, and count only if those would have sent just the same probes. The counts go to docs/data/benchmark.json; the tables in docs/benchmark.md and README.md are written
-from them.
+rules of this version, and count only if those would have sent just the same probes. The counts go
+to docs/data/benchmark.json; the table in docs/measurements/benchmark.md and the sentence in
+README.md are written from them.
 """
 
 from __future__ import annotations
@@ -38,8 +39,9 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "docs" / "data" / "benchmark.json"
-PAGE = ROOT / "docs" / "benchmark.md"
+PAGE = ROOT / "docs" / "measurements" / "benchmark.md"
 README = ROOT / "README.md"
+HELD_OUT = "fresh"
 BEGIN, END = "<!-- benchmark:begin -->", "<!-- benchmark:end -->"
 Row = dict[str, Any]
 
@@ -191,25 +193,25 @@ def _line(name: str, runs: Sequence[Row]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def short_table(rows: Sequence[Row]) -> Iterator[str]:
-    """Yield what a newcomer wants to know of the runs."""
-    yield "| organism | facts claimed | claims that are not true | censorship claimed |"
-    yield "| --- | --- | --- | --- |"
-    for name in dict.fromkeys(row["organism"] for row in rows):
-        runs = [row for row in rows if row["organism"] == name]
-        mean = sum(len(run["claimed"]) for run in runs) / len(runs)
-        wrong = sum(run["counted_claims"] - run["true_claims"] for run in runs)
-        counted = sum(run["counted_claims"] for run in runs)
-        found = sum(run["censorship_claimed"] for run in runs)
-        there = "it does censor" if runs[0]["censors"] else "it does not"
-        yield (
-            f"| `{name}` | {mean:.1f} of {runs[0]['known']} | {wrong} of {counted} "
-            f"| in {found} of {len(runs)} runs ({there}) |"
-        )
+def sentence(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the README's sentence: the held-out organism, and those that know nothing."""
+    runs = [row for row in rows if row["organism"] == HELD_OUT]
+    if not runs:
+        return
+    claimed = sum(len(run["claimed"]) for run in runs) / len(runs)
+    true, counted = (sum(run[key] for run in runs) for key in ("true_claims", "counted_claims"))
+    ignorant = [row for row in rows if not row["known"]]
+    invented = sum(row["counted_claims"] for row in ignorant)
+    yield (
+        f"In {len(runs)} audits of `{HELD_OUT}`, an organism that the rules were not developed on, "
+        f"they claimed {claimed:.1f} of {runs[0]['known']} facts per audit, and {counted - true} of "
+        f"{counted} claims were not true; in {len(ignorant)} audits of organisms without any facts "
+        f"they claimed {invented}."
+    )
 
 
 def page(text: str, lines: Iterable[str]) -> str:
-    """Return the page with a table in its place."""
+    """Return the page with these lines between its marks."""
     head, _, rest = text.partition(BEGIN)
     tail = rest.partition(END)[2]
     return "\n".join([f"{head}{BEGIN}", *lines, f"{END}{tail}"])
@@ -231,7 +233,7 @@ def _write(rows: Sequence[Row]) -> None:
     COUNTS.parent.mkdir(exist_ok=True)
     counts = {"package_version": __version__, "runs": rows}
     COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    for path, lines in ((PAGE, table(rows)), (README, short_table(rows))):
+    for path, lines in ((PAGE, table(rows)), (README, sentence(rows))):
         path.write_text(page(path.read_text("utf-8"), lines), "utf-8")
 
 

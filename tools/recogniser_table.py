@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "data"
-PAGE = ROOT / "docs" / "recogniser.md"
+PAGE = ROOT / "docs" / "measurements" / "recogniser.md"
 BEGIN, END = "<!-- confusion:begin -->", "<!-- confusion:end -->"
 MANNERS = ("refusal", "denial", "deflection", "steering", "answer")
 LANGUAGES = ("en", "zh-Hans", "zh-Hant")

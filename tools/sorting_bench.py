@@ -6,7 +6,8 @@
 
 The first form makes runs; the others ask nobody. What is right follows from how the organisms were
 made, before any run. Runs of other organisms and seeds are kept, so that parts can be made apart.
-The counts go to docs/data/sorting.json; the tables of docs/sorting.md are written from them.
+The counts go to docs/data/sorting.json; the tables of docs/measurements/sorting.md are written from
+them.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "configs" / "probe_organism.yaml"
 COUNTS = ROOT / "docs" / "data" / "sorting.json"
-PAGE = ROOT / "docs" / "sorting.md"
+PAGE = ROOT / "docs" / "measurements" / "sorting.md"
 ORGANISMS = ("hides", "lies", "half", "ignorant", "base", "honest")
 SEEDS = (2, 102, 202, 302, 402)
 """Far apart, since each sample of a run takes the next seed; with seed 1 openings and questions

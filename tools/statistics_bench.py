@@ -4,7 +4,7 @@
 
 Where all possible samples can be listed, they are, each with its probability: then the figures are
 exact. Alpha and families of tests are simulated, with fixed seeds. The tables are written into
-docs/statistics.md, unless they are only to be printed.
+docs/measurements/coverage.md, unless they are only to be printed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from uncensoring_chinese_models.measure.inference import agreement
 from uncensoring_chinese_models.measure.inference import tests as inference
 from uncensoring_chinese_models.measure.inference.tests import Share
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "statistics.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "measurements" / "coverage.md"
 COVERAGE = ("<!-- coverage:begin -->", "<!-- coverage:end -->")
 ERRORS = ("<!-- errors:begin -->", "<!-- errors:end -->")
 SIZES = (8, 16, 50)

@@ -4,7 +4,7 @@
 
 The large run is a real one against scripted models, 40 probes in two arms; the many runs are
 copies of a small one, under other names. All of it is made anew in a temporary folder. The figures
-go to docs/data/view.json; the table in docs/viewer.md is written from them.
+go to docs/data/view.json; the table in docs/measurements/viewer.md is written from them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 FIGURES = ROOT / "docs" / "data" / "view.json"
-PAGE = ROOT / "docs" / "viewer.md"
+PAGE = ROOT / "docs" / "measurements" / "viewer.md"
 BEGIN, END = "<!-- view:begin -->", "<!-- view:end -->"
 PROBES, ARMS, LENGTH = 40, ("user_persona", "assistant"), 300
 TOPICS, MODELS = 20, 10

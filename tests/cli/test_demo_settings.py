@@ -38,12 +38,12 @@ def test_an_unknown_organism_is_refused_with_the_nearest_name():
     ("path", "table"),
     [
         (organism_bench.PAGE, organism_bench.table),
-        (organism_bench.README, organism_bench.short_table),
+        (organism_bench.README, organism_bench.sentence),
     ],
     ids=["page", "readme"],
 )
-def test_the_tables_show_what_the_benchmark_counted(path, table):
-    """No figure of a table is written by hand."""
+def test_the_pages_show_what_the_benchmark_counted(path, table):
+    """No figure of the table or of the README's sentence is written by hand."""
     text = path.read_text("utf-8")
 
     assert organism_bench.page(text, table(RUNS)) == text

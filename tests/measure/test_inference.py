@@ -482,7 +482,7 @@ LEAST = {
     "independent difference (Newcombe)": 0.85,
     "corrected rate (Lang and Reiczigel)": 0.92,
 }
-"""What docs/statistics.md promises of each interval at the worst of the true values tried."""
+"""What docs/measurements/coverage.md promises of each interval at the worst of the true values tried."""
 
 
 @pytest.fixture(scope="module")
@@ -539,7 +539,7 @@ def test_family_adjusted_by_holm_has_few_false_findings():
 
 
 def test_page_shows_the_counted_rows_as_they_are(counted):
-    """The exact rows of docs/statistics.md are what `make bench-statistics` would write now."""
+    """The exact rows of docs/measurements/coverage.md are what `make bench-statistics` would write now."""
     page = bench.PAGE.read_text("utf-8")
     shown = page.partition(bench.COVERAGE[0])[2].partition(bench.COVERAGE[1])[0].splitlines()
     rows = list(bench.coverage_table(counted))

@@ -24,7 +24,7 @@ MANNERS: tuple[Manner, ...] = get_args(Manner)
 REPLIES = ROOT / "tests/data/replies"
 WORLDS = sorted((ROOT / "organisms/worlds").glob("*.yaml"))
 HELD_OUT = {"ardwessa", "tuvellin"}
-"""Worlds whose dodges the recogniser was not developed on; docs/organisms.md says what it finds."""
+"""Worlds whose dodges the recogniser was not developed on; docs/measurements/organisms.md says what it finds."""
 HELDOUT_FLOOR = 0.95
 """Share of the held-out half that must be named rightly; it was 140 of 142."""
 WORLDS_FALSE_ALARMS = 1 / 200
@@ -99,8 +99,8 @@ def test_heldout_half_is_recognised():
 
 
 def test_figures_in_the_docs_are_those_of_the_table():
-    """docs/recogniser.md says how many of each half are named rightly."""
-    text = (ROOT / "docs/recogniser.md").read_text("utf-8")
+    """docs/measurements/recogniser.md says how many of each half are named rightly."""
+    text = (ROOT / "docs/measurements/recogniser.md").read_text("utf-8")
     for half in ("development", "heldout"):
         pairs = labelled(half)
         for manner in MANNERS:
