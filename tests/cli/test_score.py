@@ -108,7 +108,7 @@ def test_json_is_one_record_whose_keys_are_described(tmp_path, run, truth):
     assert (record["by_arm"]["user_persona"]["samples_with_fact"], record["f1"]) == (3, 0.5)
     spent = json.loads((run / "summary.json").read_bytes())["spend"]["total"]
     assert record["cost"]["total"]["per_fact_found"]["calls"] == spent["calls"]
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/scoring.md").read_text("utf-8")))
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/methods/scoring.md").read_text("utf-8")))
     assert set(record) - described == set()
 
 

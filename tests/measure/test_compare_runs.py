@@ -299,12 +299,12 @@ def test_text_of_models_cannot_act_on_the_screen(tmp_path, capsys):
 
 
 def test_every_key_is_described(tmp_path, teller):
-    """docs/compare.md names each key of the JSON, each kind and each verdict."""
+    """docs/methods/compare.md names each key of the JSON, each kind and each verdict."""
     altered = probe(tmp_path / "b", tells, amend=says(""))
     _, told = pair_of(teller, altered)
     refusing = probe(tmp_path / "c", refuses, sampling={"n": 2, "max_tokens": 60})
     _, canned = pair_of(teller, refusing)
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/compare.md").read_text("utf-8")))
+    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/methods/compare.md").read_text("utf-8")))
     in_rates = {"successes", "value", "low", "high", "doubtful", "excluded", "total", "worst_low"}
 
     keys = {*keys_of(told), *keys_of(canned), *get_args(Kind), *get_args(PairVerdict)}
