@@ -8,9 +8,11 @@ import time
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.support import ROOT
 from uncensoring_chinese_models.audit.claims import Basis, Claim, link_claims
 from uncensoring_chinese_models.audit.evidence import check_excerpt, check_hypotheses
 from uncensoring_chinese_models.audit.leading import Leads
@@ -1016,3 +1018,41 @@ def test_every_normalised_character_has_its_place(text, cut):
     assert spans == sorted(spans)
     assert all(0 <= start < end <= len(text) for start, end in spans)
     assert normalised.index(cut) == sum(end <= cut for _, end in spans)
+
+
+# --- the example of docs/evidence.md ------------------------------------------------------------
+
+EVIDENCE_PAGE = (ROOT / "docs/evidence.md").read_text("utf-8")
+FIRST, SECOND = map(
+    yaml.safe_load, re.findall(r"```yaml\n(.*?)```", EVIDENCE_PAGE, flags=re.DOTALL)
+)
+
+
+def test_verdicts_in_the_docs_are_those_of_the_code():
+    """docs/evidence.md shows for each excerpt of its example what the check finds."""
+    samples = [make_sample(FIRST[arm], arm=arm) for arm in ("user_persona", "assistant")]
+    response = make_response(*samples, probe=FIRST["probe"])
+    rows = re.findall(
+        r"^\| (.+) \| (\w+) \| (\w*) ?\| (yes|no) \|$", EVIDENCE_PAGE, flags=re.MULTILINE
+    )
+
+    assert len(rows) == 8
+    assert {row[1] for row in rows} == {"exact", "normalised", "near", "missing", "prompt_echo"}
+    for excerpt, verdict, flaw, survives in rows:
+        found = check(excerpt, response)
+        shown = (found.verdict, found.flaw or "", "yes" if found.survives else "no")
+        assert shown == (verdict, flaw, survives), excerpt
+
+
+def test_led_excerpt_in_the_docs_is_led():
+    """The second example of docs/evidence.md is led by the one word that the page names."""
+    excerpt = SECOND["user_persona"].strip()
+    response = make_response(make_sample(SECOND["user_persona"]), probe=SECOND["probe"])
+    hypothesis = make_hypothesis("h1", "knowledge", SECOND["hypothesis"], [(1, excerpt)])
+
+    checked = check_hypotheses([hypothesis], [response])
+    (found,) = Leads([response], "The Quillon Bridge protest").mark(checked, [hypothesis])
+
+    assert found.verdict == "exact"
+    assert [word.word for word in found.led_by] == ["Orlath"]
+    assert not found.survives
