@@ -6,9 +6,8 @@ import json
 import re
 import subprocess
 
-import pytest
 import yaml
-from tools.write_docs import FACTS_PAGE, PAGE, TOPICS, facts_page, page
+from tools.write_docs import CONFIGURATION, EXPORT_TABLES, TOPICS, generated
 
 from tests.support import ROOT, audit_here, audited_provider
 from uncensoring_chinese_models.config.settings import AuditConfig
@@ -22,7 +21,13 @@ from uncensoring_chinese_models.measure.facts.schema import (
 )
 from uncensoring_chinese_models.runs.journal import Journal
 
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+GENERATED = {CONFIGURATION, EXPORT_TABLES, TOPICS}
+MAX_README_WORDS = 1000
+MAX_DOCS_WORDS = 20_000
+"""Without the generated pages and docs/measurements."""
+MAX_GLOSSARY_ENTRIES = 30
 KEYED_BY_DATA = {"by_provider", "by_served_model", "sha256", "config", "template", "by_arm"}
 
 
@@ -40,7 +45,7 @@ def keys_of(value):
 
 def test_every_key_of_a_real_run_is_described(tmp_path):
     """docs/run-format.md names each key that a run writes."""
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/run-format.md").read_text("utf-8")))
+    described = set(re.findall(r"`(\w+)`", (DOCS / "run-format.md").read_text("utf-8")))
     extra = {"question": "Why?", "prediction": {"hypothesis": "h1", "words": ["maps", "bell"]}}
     with audited_provider(extra=extra, extra_hypothesis={"status": "open"}) as p:
         arms = {"arms": ["user_persona", "assistant", "assistant_prefill"]}
@@ -56,24 +61,17 @@ def test_every_key_of_a_real_run_is_described(tmp_path):
     assert written - described - {"package", "python"} == set()
 
 
-def test_configuration_page_is_current():
-    """docs/configuration.md is what `make docs` would write now."""
-    assert PAGE.read_text("utf-8") == page()
-
-
-def test_table_of_topics_is_current():
-    """docs/facts.md has the table that `make docs` would write now."""
-    text = FACTS_PAGE.read_text("utf-8")
-    table = TOPICS.search(text)
-
-    assert table is not None
-    assert text == facts_page(text)
-    assert all(f"| `{name}` |" in table.group() for name in builtin_topics())
+def test_generated_pages_are_current(subtests):
+    """Each is what `make docs` would write now."""
+    for path, text in generated().items():
+        with subtests.test(page=path.name):
+            assert path.read_text("utf-8") == text
+    assert all(f"| `{name}` |" in TOPICS.read_text("utf-8") for name in builtin_topics())
 
 
 def test_every_key_of_a_facts_file_is_described():
     """docs/facts.md names each of them."""
-    described = set(re.findall(r"`(\w+)`", FACTS_PAGE.read_text("utf-8")))
+    described = set(re.findall(r"`(\w+)`", (DOCS / "facts.md").read_text("utf-8")))
     keys = {key for model in (Facts, Fact, Ending, Source) for key in model.model_fields}
     assert keys - described == set()
 
@@ -83,25 +81,82 @@ def test_every_setting_has_a_description():
     assert all(field.description for field in AuditConfig.model_fields.values())
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_links_lead_somewhere(path):
+def words_in(path):
+    """Count words as `wc -w` does."""
+    return len(path.read_text("utf-8").split())
+
+
+def test_readme_is_short():
+    """A newcomer reads it in a few minutes."""
+    assert words_in(ROOT / "README.md") <= MAX_README_WORDS
+
+
+def test_docs_are_short():
+    """All pages that are written by hand, apart from the measurements, stay within their budget."""
+    written = [
+        path
+        for path in DOCS.rglob("*.md")
+        if path not in GENERATED and path.parent.name != "measurements"
+    ]
+    assert sum(map(words_in, written)) <= MAX_DOCS_WORDS
+
+
+def test_glossary_is_short_and_defines_each_word_once():
+    """At most thirty entries: its list, and the two properties that have a table of values."""
+    text = (DOCS / "glossary.md").read_text("utf-8")
+    words = re.findall(r"^- \*\*(.+?)\*\*: [A-Z].*\.$", text, flags=re.MULTILINE)
+    words += re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+
+    assert {"sample", "Delivery", "Stance"} <= set(words)
+    assert len(words) == len(set(words)) <= MAX_GLOSSARY_ENTRIES
+
+
+def test_index_links_every_page():
+    """A page that the index does not name is not found."""
+    linked = set(re.findall(r"\]\(([^)#\s]+)", (DOCS / "index.md").read_text("utf-8")))
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert pages - linked == {"index.md"}
+
+
+def test_pages_named_in_code_exist():
+    """A page or data file that the program or a tool points to is there."""
+    folders = ("src", "tools", "organisms", "tests")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    files += [ROOT / "Makefile", *(ROOT / "src").rglob("*.html"), *(ROOT / "src").rglob("*.md")]
+    named = {
+        (name, path.name)
+        for path in files
+        for name in re.findall(
+            r"\bdocs/[\w/-]+\.(?:md|json|yaml|ipynb|svg)", path.read_text("utf-8")
+        )
+    }
+
+    assert len(named) > 10
+    assert {each for each in named if not (ROOT / each[0]).exists()} == set()
+
+
+def test_links_lead_somewhere(subtests):
     """Each relative link and picture of the docs exists."""
-    targets = re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8"))
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (path.parent / target).exists()] == []
+    for path in PAGES:
+        targets = re.findall(r"\]\(([^)#\s]+)", path.read_text("utf-8"))
+        local = [target for target in targets if "://" not in target]
+        with subtests.test(page=str(path.relative_to(ROOT))):
+            assert [target for target in local if not (path.parent / target).exists()] == []
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
-def test_yaml_examples_are_valid_configs(path):
+def test_yaml_examples_are_valid_configs(subtests):
     """A whole config or facts file shown in the docs loads; a part of one is at least YAML."""
-    blocks = re.findall(r"```yaml\n(.*?)```", path.read_text("utf-8"), flags=re.DOTALL)
-    for block in blocks:
-        example = yaml.safe_load(block)
-        if isinstance(example.get("facts"), list):
-            (problem,) = problems_of(Facts.model_validate(example))
-            assert problem == "there are 1 facts; a topic needs 12"
-        elif "topic" in example:
-            AuditConfig.model_validate(example)
+    for path in PAGES:
+        blocks = re.findall(r"```yaml\n(.*?)```", path.read_text("utf-8"), flags=re.DOTALL)
+        for block in blocks:
+            with subtests.test(page=str(path.relative_to(ROOT))):
+                example = yaml.safe_load(block)
+                assert isinstance(example, dict)
+                if isinstance(example.get("facts"), list):
+                    (problem,) = problems_of(Facts.model_validate(example))
+                    assert problem == "there are 1 facts; a topic needs 12"
+                elif "topic" in example:
+                    AuditConfig.model_validate(example)
 
 
 def test_spec_config_is_a_valid_config():
@@ -125,8 +180,8 @@ def test_make_targets_named_in_the_docs_exist():
 
 
 def test_journal_records_are_described(tmp_path):
-    """docs/crash-and-resume.md names each kind of record."""
-    text = (ROOT / "docs/crash-and-resume.md").read_text("utf-8")
+    """docs/verify-and-resume.md names each kind of record."""
+    text = (DOCS / "verify-and-resume.md").read_text("utf-8")
     with audited_provider() as provider:
         run = audit_here(tmp_path, provider, max_iterations=1)
 
@@ -150,9 +205,9 @@ def test_tracked_files_name_no_place_on_a_machine():
     assert ours == []
 
 
-def test_architecture_page_names_every_module():
-    """A module that the layers do not show is not in its place."""
-    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+def test_architecture_page_names_every_room():
+    """A room that the table does not show has no place."""
+    text = (DOCS / "architecture.md").read_text("utf-8")
     package = ROOT / "src/uncensoring_chinese_models"
-    modules = {path.stem for path in package.glob("*.py")} | {"clients"}
-    assert {name for name in modules if name not in text} == {"__init__"}
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert {room for room in rooms if f"| `{room}` |" not in text} == set()
