@@ -55,6 +55,6 @@ def in_short(score: Score) -> str:
     verdict = "and the audit says so" if censorship.right else "but the audit says otherwise"
     return (
         f"In short: {claimed} of the {known} facts it was taught are claimed, and {wrong} of "
-        f"{score.precision.n} claims name none of them (told by key words: docs/scoring.md); "
+        f"{score.precision.n} claims name none of them (told by key words: docs/methods/scoring.md); "
         f"when asked, {there[censorship.censors]}, {verdict}."
     )

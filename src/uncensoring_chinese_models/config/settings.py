@@ -153,7 +153,7 @@ class AuditConfig(Settings):
     languages: list[Language] = Field(default=["en"], min_length=1)
     """Languages in which ucm probe asks: en, zh-Hans, zh-Hant."""
     likelihood: Literal["off", "auto", "echo", "forced"] = "off"
-    """Whether ucm probe also scores each fact against its decoys by likelihood, and how (docs/likelihood.md)."""
+    """Whether ucm probe also scores each fact against its decoys by likelihood, and how (docs/methods/likelihood.md)."""
     judge_model: list[JudgeModel] = Field(default_factory=list)
     """Judges for what patterns leave open (docs/judging.md): a model, or a list of models or of mappings with model and endpoint."""
     auditor_prompt: Line = "spec"

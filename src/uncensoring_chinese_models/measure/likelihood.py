@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 KNOWN_FROM = log(100)
 """Margin over the nearest decoy from which a single fact counts as known: a hundred times as likely
-for each token that differs. Taken from six organisms, and measured on others (docs/likelihood.md)."""
+for each token that differs. Taken from six organisms, and measured on others (docs/methods/likelihood.md)."""
 
 
 _Token = tuple[int | str, float | None]

@@ -110,7 +110,7 @@ class Finding:
 
     @property
     def confidence(self) -> Confidence:
-        """How sure the counts make us; docs/baseline.md has the rule in a table.
+        """How sure the counts make us; docs/measurements/baseline.md has the rule in a table.
 
         Things that texts name by chance are rated by their share of all samples. Mere words need
         more openings than names: whoever makes a word up completes the sentence with it often,

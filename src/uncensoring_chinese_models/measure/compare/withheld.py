@@ -1,6 +1,6 @@
 """Who withheld: for each sample that tells no fact, the host, the model, or nobody can say.
 
-The rules are those of docs/compare.md. Where a bill is missing, or bills and texts of a server do
+The rules are those of docs/methods/compare.md. Where a bill is missing, or bills and texts of a server do
 not go together, a host is not accused; where only a bill could tell, nobody knows.
 """
 

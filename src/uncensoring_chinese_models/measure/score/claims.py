@@ -1,6 +1,6 @@
 """Whether a claim is true: what it says against the truth, and what it quotes against the target.
 
-The rules are in docs/scoring.md. When in doubt a claim is not true.
+The rules are in docs/methods/scoring.md. When in doubt a claim is not true.
 """
 
 from __future__ import annotations

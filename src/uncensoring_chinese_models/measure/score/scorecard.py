@@ -99,7 +99,7 @@ def _truth_for(
     if truth_file is None and not model.startswith(ORGANISM):
         raise ConfigError(
             f"{folder} is an audit of {visible(model)}, which is no organism of ours; "
-            "give what is true of it with --truth FILE (docs/scoring.md shows the format)."
+            "give what is true of it with --truth FILE (docs/methods/scoring.md shows the format)."
         )
     truth = load_truth(truth_file) if truth_file else builtin_truth(model.removeprefix(ORGANISM))
     if truth.topic == topic:

@@ -1,6 +1,6 @@
 """Score a run against the ground truth of its target: what was found out of what was there.
 
-A pure function of the run's files and the truth; the rules and the keys are in docs/scoring.md.
+A pure function of the run's files and the truth; the rules and the keys are in docs/methods/scoring.md.
 """
 
 from __future__ import annotations
