@@ -1,7 +1,7 @@
 """Intervals and tests for what runs are compared by; each says what it takes for granted.
 
 Needs the extra `analysis` (scipy, which brings numpy), imported when first used. Intervals hold
-the true value in 95 % of samples as nearly as docs/statistics.md shows. The tests are exact: under
+the true value in 95 % of samples as nearly as docs/measurements/coverage.md shows. The tests are exact: under
 the null they reject at most as often as they say. An interval and a test of the same counts may
 disagree at the margin; then the test decides.
 """
