@@ -13,7 +13,7 @@ from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models import load_run, load_runs
 from uncensoring_chinese_models.audit.states import ENDED_EARLY
 from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
-from uncensoring_chinese_models.exports import inspect_classes
+from uncensoring_chinese_models.exports import inspect_sample
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log
 from uncensoring_chinese_models.exports.writing import export_runs
 
@@ -197,9 +197,9 @@ def test_run_that_is_none_is_refused(runs, tmp_path):
 
 def test_missing_library_is_named(runs, tmp_path, monkeypatch):
     """Without Inspect the message says how to get it, and nothing is written."""
-    inspect_classes.inspect_classes.cache_clear()
+    inspect_sample.inspect_classes.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai", None)
     with pytest.raises(MissingExtraError, match=r"\[inspect\]"):
         export_runs(load_runs(runs["audited"]), "inspect", tmp_path / "out")
-    inspect_classes.inspect_classes.cache_clear()
+    inspect_sample.inspect_classes.cache_clear()
     assert list(tmp_path.iterdir()) == []

@@ -23,9 +23,8 @@ from uncensoring_chinese_models.errors import (
     UsageError,
 )
 from uncensoring_chinese_models.exports import frames
-from uncensoring_chinese_models.exports.csv_text import csv_lines
 from uncensoring_chinese_models.exports.rows import TABLES, CallRow, columns_of, row
-from uncensoring_chinese_models.exports.writing import FORMATS, export_runs, file_names
+from uncensoring_chinese_models.exports.writing import FORMATS, csv_lines, export_runs, file_names
 from uncensoring_chinese_models.text.spreadsheets import harmless
 
 pytestmark = pytest.mark.wire

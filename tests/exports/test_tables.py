@@ -17,7 +17,7 @@ from tests.exported_runs import ALL_ODD, audited, broken_off, judged
 from tests.support import ROOT, run_python
 from uncensoring_chinese_models import load_run, load_runs
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, UsageError
-from uncensoring_chinese_models.exports.card import column_lines
+from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.loading import Run
 from uncensoring_chinese_models.exports.rows import TABLES, columns_of, fit
 from uncensoring_chinese_models.runs.reading import parse_files

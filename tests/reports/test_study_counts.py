@@ -11,7 +11,6 @@ import pytest
 from tests.facts_example import example_file
 from tests.study_runs import ANSWER, REFUSAL, HandMade, battery, judge
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.reports.study.arm_tables import arms_table, cost_table
 from uncensoring_chinese_models.reports.study.fact_tables import (
     by_fact,
     facts_table,
@@ -19,13 +18,15 @@ from uncensoring_chinese_models.reports.study.fact_tables import (
     withheld_table,
 )
 from uncensoring_chinese_models.reports.study.gather import gather
-from uncensoring_chinese_models.reports.study.overview import (
+from uncensoring_chinese_models.reports.study.pooling import Counted, pair, pool
+from uncensoring_chinese_models.reports.study.records import make_record
+from uncensoring_chinese_models.reports.study.run_tables import (
+    arms_table,
+    cost_table,
     matrix_table,
     ranking_table,
     refusal_table,
 )
-from uncensoring_chinese_models.reports.study.pooling import Counted, pair, pool
-from uncensoring_chinese_models.reports.study.records import make_record
 from uncensoring_chinese_models.reports.study.table import Table
 from uncensoring_chinese_models.runs.discovery import places
 from uncensoring_chinese_models.runs.reading import read_files

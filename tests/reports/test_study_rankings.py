@@ -7,10 +7,10 @@ import json
 import pytest
 
 from tests.study_runs import ANSWER, BLOCKED, LOST, REFUSAL, HandMade, battery, judge
-from uncensoring_chinese_models.reports.study.arm_tables import arms_table
 from uncensoring_chinese_models.reports.study.fact_tables import by_fact, withheld_table
 from uncensoring_chinese_models.reports.study.gather import gather
-from uncensoring_chinese_models.reports.study.overview import (
+from uncensoring_chinese_models.reports.study.run_tables import (
+    arms_table,
     matrix_table,
     ranking_table,
     refusal_table,

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.reports.pages.model import run_view
 from uncensoring_chinese_models.runner.judging import judge_and_report
 from uncensoring_chinese_models.runs.reading import read_files
-from uncensoring_chinese_models.viewer.assets import NAMES, assets
+from uncensoring_chinese_models.viewer.app import NAMES, assets
 from uncensoring_chinese_models.viewer.live import Streams, event, offset_of
 from uncensoring_chinese_models.viewer.screens import compare_screen, run_part, run_screen
 from uncensoring_chinese_models.viewer.serving import NEAR, PORT, listen

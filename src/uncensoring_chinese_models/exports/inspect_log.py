@@ -20,8 +20,13 @@ from typing import TYPE_CHECKING, Any
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit import ENDED_EARLY
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.exports.inspect_classes import inspect_classes
-from uncensoring_chinese_models.exports.inspect_sample import FAILED, identity, make_sample, moment
+from uncensoring_chinese_models.exports.inspect_sample import (
+    FAILED,
+    identity,
+    inspect_classes,
+    make_sample,
+    moment,
+)
 from uncensoring_chinese_models.exports.rows import text
 
 if TYPE_CHECKING:

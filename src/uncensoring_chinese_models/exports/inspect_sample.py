@@ -1,4 +1,4 @@
-"""The sample of an Inspect log: a run's events, messages, scores and usage."""
+"""The sample of an Inspect log: events, messages, scores and usage. The home of inspect_ai."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import hashlib
 import json
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from uncensoring_chinese_models.exports.inspect_classes import inspect_classes
+from uncensoring_chinese_models.errors import MissingExtraError
 from uncensoring_chinese_models.exports.rows import fit, text
 from uncensoring_chinese_models.runs import is_battery
 
@@ -17,6 +19,35 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.exports.loading import Run
+
+
+@cache
+def inspect_classes() -> SimpleNamespace:
+    """Return Inspect's modules `event`, `log`, `model`, `scorer` and `viewer`, and its version.
+
+    Raises:
+        MissingExtraError: the extra `inspect` is not installed.
+    """
+    try:
+        import inspect_ai  # noqa: PLC0415  # late: an optional dependency
+        from inspect_ai import event, log, model, scorer, viewer  # noqa: PLC0415
+    except ImportError as err:
+        raise MissingExtraError(
+            "Logs for Inspect need inspect_ai, which is not installed; nothing was written. Get it "
+            "with 'make extras' in a checkout, or pip install 'uncensoring-chinese-models[inspect]'."
+        ) from err
+    parts = {"event": event, "log": log, "model": model, "scorer": scorer, "viewer": viewer}
+    return SimpleNamespace(**parts, version=inspect_ai.__version__)
+
+
+def check_inspect() -> None:
+    """Refuse, before anything is made, if Inspect is not installed.
+
+    Raises:
+        MissingExtraError: the extra `inspect` is not installed.
+    """
+    inspect_classes()
+
 
 FAILED = ("target_failed", "auditor_failed")
 """Statuses of runs that ended without a result."""

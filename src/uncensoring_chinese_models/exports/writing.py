@@ -1,4 +1,4 @@
-"""Runs written as files of one format: into a new folder, which is there whole or not at all."""
+"""Write runs in one format into a new folder; the folder appears whole or not at all."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.errors import RunStoreError, UsageError
-from uncensoring_chinese_models.exports.card import dataset_card
-from uncensoring_chinese_models.exports.csv_text import csv_lines
-from uncensoring_chinese_models.exports.document import document_of, overview_of
+from uncensoring_chinese_models.exports.document import dataset_card, document_of, overview_of
 from uncensoring_chinese_models.exports.frames import check_parquet, write_parquet
-from uncensoring_chinese_models.exports.inspect_classes import check_inspect
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log
-from uncensoring_chinese_models.exports.rows import TABLES
+from uncensoring_chinese_models.exports.inspect_sample import check_inspect
+from uncensoring_chinese_models.exports.rows import TABLES, columns_of
 from uncensoring_chinese_models.runs import refuse_in_run
+from uncensoring_chinese_models.text import harmless
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.exports.loading import Runs
@@ -172,3 +171,28 @@ def _format(to: str) -> tuple[_Check, _Write]:
     if to not in _FORMATS:
         raise UsageError(f"There is no format {to!r}; --to takes {', '.join(_FORMATS)}.")
     return _FORMATS[to]
+
+
+# --- CSV -------------------------------------------------------------------------------------------
+
+
+MARK = "\ufeff"
+"""The byte order mark: without it Excel takes Chinese for Latin letters."""
+
+
+def csv_lines(table: type[Row], rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of a file, the names of the columns first; every text is in quotes."""
+    names = [column.name for column in columns_of(table)]
+    yield MARK + ",".join(names) + "\n"
+    for each in rows:
+        yield ",".join(_cell(getattr(each, name)) for name in names) + "\n"
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return '"' + harmless(value).replace('"', '""') + '"'
+    return repr(value)  # a number of ours, which may well begin with a minus

@@ -1,7 +1,7 @@
 """The viewer as a web application; the home of Starlette.
 
-An address never becomes a path: a run is looked up by its id among those that were found, and a
-file by its name among those that are served.
+An address never becomes a path: a run is looked up by its id among the runs that were found, and a
+file by its name in a list of the files that are served.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cache, partial
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
-from uncensoring_chinese_models.viewer.assets import assets
 from uncensoring_chinese_models.viewer.guard import App, Guard, Receive, Scope, Send
 from uncensoring_chinese_models.viewer.live import Streams, offset_of
 from uncensoring_chinese_models.viewer.screens import (
@@ -222,3 +222,39 @@ def _broken(request: Request, _: Exception) -> Response:
 
 def _wants_json(request: Request) -> bool:
     return request.url.path.endswith(".json")
+
+
+# --- files that pages load -------------------------------------------------------------------------
+
+
+_OURS = "uncensoring_chinese_models.viewer"
+_PAGES = "uncensoring_chinese_models.reports.pages"
+_TEXT = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+NAMES = {
+    "style.css": _PAGES,
+    "report.js": _PAGES,
+    "view.css": _OURS,
+    "view.js": _OURS,
+    "htmx.min.js": _OURS,
+    "hx-sse.min.js": _OURS,
+}
+"""Each file that is served, and the package that it lies in."""
+
+
+class Asset(NamedTuple):
+    """A file that is served."""
+
+    content: bytes
+    media_type: str
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Return every file that is served, by its name."""
+    return {
+        name: Asset(
+            resources.files(package).joinpath("static", name).read_bytes(),
+            _TEXT[name.rpartition(".")[2]],
+        )
+        for name, package in NAMES.items()
+    }

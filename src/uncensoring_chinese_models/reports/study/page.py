@@ -11,8 +11,8 @@ from uncensoring_chinese_models.reports.pages.render import standalone
 from uncensoring_chinese_models.reports.sentences import counted
 from uncensoring_chinese_models.reports.study.figures import Figure
 from uncensoring_chinese_models.reports.study.gather import Gathered
-from uncensoring_chinese_models.reports.study.overview import HOW_COUNTED
 from uncensoring_chinese_models.reports.study.records import Record
+from uncensoring_chinese_models.reports.study.run_tables import HOW_COUNTED
 from uncensoring_chinese_models.reports.study.table import Table, Value, show
 
 FIGURES, TABLES = "figures", "tables"

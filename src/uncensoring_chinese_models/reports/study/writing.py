@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from uncensoring_chinese_models.errors import MissingExtraError, RunStoreError
-from uncensoring_chinese_models.reports.study.arm_tables import arms_table, cost_table
 from uncensoring_chinese_models.reports.study.fact_tables import (
     by_fact,
     facts_table,
@@ -15,15 +14,17 @@ from uncensoring_chinese_models.reports.study.fact_tables import (
 )
 from uncensoring_chinese_models.reports.study.figures import Figure, make_figures
 from uncensoring_chinese_models.reports.study.gather import STUDY, Gathered, gather
-from uncensoring_chinese_models.reports.study.overview import (
+from uncensoring_chinese_models.reports.study.page import FIGURES, TABLES, study_html, study_view
+from uncensoring_chinese_models.reports.study.png import font_problem, to_png
+from uncensoring_chinese_models.reports.study.run_tables import (
+    arms_table,
+    cost_table,
     left_out_table,
     matrix_table,
     ranking_table,
     refusal_table,
     runs_table,
 )
-from uncensoring_chinese_models.reports.study.page import FIGURES, TABLES, study_html, study_view
-from uncensoring_chinese_models.reports.study.png import font_problem, to_png
 from uncensoring_chinese_models.reports.study.table import Table
 from uncensoring_chinese_models.runs import refuse_in_run, refuse_link, replace_file
 
