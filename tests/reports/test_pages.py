@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.rates import rate
-from uncensoring_chinese_models.reports.pages.cards import Point
+from uncensoring_chinese_models.reports.pages.cards import ConfidencePoint
 from uncensoring_chinese_models.reports.pages.charts import (
-    MOST_SQUARES,
+    MAX_SQUARES,
     bar,
     confidence,
     dots,
@@ -93,7 +93,7 @@ def test_the_language_of_a_text_is_named_as_html_names_it(text, tag):
 # --- charts -------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.sampled_from(SHADES), min_size=1, max_size=MOST_SQUARES))
+@given(st.lists(st.sampled_from(SHADES), min_size=1, max_size=MAX_SQUARES))
 def test_each_sample_has_a_square_with_its_letter(shades):
     """What the eye counts is what was counted."""
     drawn = squares(shades)
@@ -119,15 +119,15 @@ def test_a_bar_is_shared_out_by_the_counts_and_is_full(counts):
 
 def test_many_samples_become_a_bar():
     """Hundreds of squares would only be grey."""
-    assert 'svg class="bar"' in squares(["answered"] * (MOST_SQUARES + 1))
+    assert 'svg class="bar"' in squares(["answered"] * (MAX_SQUARES + 1))
 
 
 def test_the_course_of_confidence_is_drawn_from_the_turn_that_first_had_it():
     """A step up is higher on the page, and the label says when it came."""
     points = [
-        Point(2, "low", None, 1, 0),
-        Point(3, "low", None, 1, 0),
-        Point(5, "high", None, 2, 0),
+        ConfidencePoint(2, "low", None, 1, 0),
+        ConfidencePoint(3, "low", None, 1, 0),
+        ConfidencePoint(5, "high", None, 2, 0),
     ]
     drawn = confidence(points, 6)
     ys = [float(y) for y in re.findall(r'circle class="held" cx="[^"]+" cy="([^"]+)"', drawn)]

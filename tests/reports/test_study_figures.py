@@ -10,11 +10,20 @@ from html.parser import HTMLParser
 import pytest
 
 from tests.study_runs import ANSWER, REFUSAL, HandMade, battery, colours_of, judge
+from uncensoring_chinese_models.reports.pages.charts import slug
+from uncensoring_chinese_models.reports.pages.render import asset
 from uncensoring_chinese_models.reports.study.figures import make_figures
 from uncensoring_chinese_models.reports.study.gather import gather
 from uncensoring_chinese_models.reports.study.png import draws_apart, font_problem, to_png
-from uncensoring_chinese_models.reports.study.svg import COLUMN, PAGE, fit, fonts_for, width_of
 from uncensoring_chinese_models.reports.study.writing import make_tables
+from uncensoring_chinese_models.reports.svg import (
+    COLUMN,
+    PAGE,
+    VERDICTS,
+    fit,
+    fonts_for,
+    width_of,
+)
 
 HOSTILE = (
     "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>",
@@ -174,6 +183,16 @@ def test_chinese_names_are_set_in_a_font_of_their_script(text, fonts):
     assert str(fonts_for(text)).startswith(fonts)
 
 
+@pytest.mark.parametrize("verdict", [name for name in VERDICTS if name.startswith("known")])
+def test_a_verdict_has_the_same_colour_in_a_study_and_on_the_page_of_a_run(verdict):
+    """There is one palette: the style of the pages repeats the colours of the kit."""
+    colour, _ = VERDICTS[verdict]
+
+    assert f".sorted-{slug(verdict)} {{ fill: {colour}; background: {colour}; }}" in asset(
+        "style.css"
+    )
+
+
 # --- PNG ----------------------------------------------------------------------------------------
 
 
@@ -184,7 +203,7 @@ def test_png_opens_and_shows_something(figures):
     assert width == pytest.approx(85 / 25.4 * 300, abs=1)
     assert height > 100
     assert b"\xff\xff\xff\xff" in colours
-    assert b"\xcc\x79\xa7\xff" in colours  # known but denied
+    assert b"\xd5\x5e\x00\xff" in colours  # known but denied
     assert len(colours) > 10
 
 

@@ -29,7 +29,7 @@ _VERDICTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class ConfidencePoint:
     """A hypothesis as one turn had it."""
 
     turn: int
@@ -67,7 +67,7 @@ class HypothesisView:
     status: str | None
     is_held: bool
     """Whether the last turn still has it."""
-    points: list[Point]
+    points: list[ConfidencePoint]
     supporting: list[ExcerptView]
     contradicting: list[ExcerptView]
     changes: list[str]
@@ -100,7 +100,7 @@ def hypotheses_of(
     turns: Sequence[Json], samples: Mapping[Place, Json], history: Sequence[Json]
 ) -> list[HypothesisView]:
     """Return every hypothesis ever held: those of the last turn first, in its order."""
-    points: dict[str, list[Point]] = defaultdict(list)
+    points: dict[str, list[ConfidencePoint]] = defaultdict(list)
     newest: dict[str, tuple[Json, list[Json]]] = {}
     for turn in turns:
         checks = checks_by_hypothesis(turn)
@@ -132,9 +132,9 @@ def checks_by_hypothesis(turn: Json) -> dict[str, list[Json]]:
     return found
 
 
-def _point(turn: int, hypothesis: Json, own: Sequence[Json]) -> Point:
+def _point(turn: int, hypothesis: Json, own: Sequence[Json]) -> ConfidencePoint:
     sides = [check["side"] for check in own if check["survives"]]
-    return Point(
+    return ConfidencePoint(
         turn,
         hypothesis["confidence"],
         hypothesis.get("status"),
@@ -145,7 +145,7 @@ def _point(turn: int, hypothesis: Json, own: Sequence[Json]) -> Point:
 
 def _card(
     newest: tuple[Json, list[Json]],
-    points: list[Point],
+    points: list[ConfidencePoint],
     samples: Mapping[Place, Json],
     *,
     anchor: str,

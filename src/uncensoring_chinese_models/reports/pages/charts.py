@@ -1,104 +1,94 @@
-"""Charts as inline SVG: shapes only, no script and no style attribute, coloured by classes.
+"""The charts of a run's page: shapes without script or style attribute, coloured by CSS classes.
 
-Words stand beside them in HTML, so that they stay legible on a narrow screen; each chart also says
-in its label what it shows.
+The words stand beside the shapes in HTML, so that they stay legible on a narrow screen. Each chart
+also has a label that says what it shows.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.reports.pages.cards import LEVELS
 from uncensoring_chinese_models.reports.pages.probes import LETTERS, SHADES, Shade
+from uncensoring_chinese_models.reports.svg import element, picture
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.reports.pages.cards import Point
+    from uncensoring_chinese_models.reports.pages.cards import ConfidencePoint
 
-MOST_SQUARES = 24
+MAX_SQUARES = 24
 """An arm with more samples than this is drawn as a bar, not as squares."""
-_SQUARE, _GAP, _A_ROW = 16, 2, 12
+_SQUARE, _GAP, _SQUARES_PER_ROW = 16, 2, 12
+_DOT, _DOTS_PER_ROW = 19, 16
 
 
 def bar(counts: Mapping[str, int], prefix: str = "shade", names: Iterable[str] = SHADES) -> str:
-    """Draw one bar that is shared out among the counts, in the order of the names."""
+    """Draw one bar that is divided among the counts, in the order of the names."""
     total = sum(counts.values())
     parts, at = [], 0.0
     for name in names:
-        if not counts.get(name):
-            continue
-        width = 100 * counts[name] / total
-        parts.append(_rect(f"{prefix}-{slug(name)}", at, 0, width, 16))
-        at += width
-    label = listed(counts, names)
-    return _svg("bar", "0 0 100 16", label, parts, 'preserveAspectRatio="none"')
+        if counts.get(name):
+            width = 100 * counts[name] / total
+            parts.append(_rect(f"{prefix}-{slug(name)}", at, 0, width, 16))
+            at += width
+    return picture("bar", (100, 16), listed(counts, names), parts, is_fluid=True)
 
 
 def squares(shades: Sequence[Shade]) -> str:
     """Draw one square with its letter for each sample; many samples become a bar."""
     counts: dict[str, int] = {shade: shades.count(shade) for shade in SHADES}
-    if len(shades) > MOST_SQUARES:
+    if len(shades) > MAX_SQUARES:
         return bar(counts)
     step = _SQUARE + _GAP
     parts = []
     for number, shade in enumerate(shades):
-        row, column = divmod(number, _A_ROW)
+        row, column = divmod(number, _SQUARES_PER_ROW)
         x, y = column * step, row * step
         parts.append(_rect(f"shade-{shade}", x, y, _SQUARE, _SQUARE))
-        parts.append(
-            f'<text class="on-{shade}" x="{x + _SQUARE / 2:g}" y="{y + 12}">{LETTERS[shade]}</text>'
-        )
-    rows = -(-len(shades) // _A_ROW)
-    width, height = min(len(shades), _A_ROW) * step, max(rows, 1) * step
-    size = f'width="{width}" height="{height}"'
-    return _svg("squares", f"0 0 {width} {height}", listed(counts, SHADES), parts, size)
+        middle = x + _SQUARE / 2
+        parts.append(element("text", LETTERS[shade], class_=f"on-{shade}", x=middle, y=y + 12))
+    rows = -(-len(shades) // _SQUARES_PER_ROW)
+    size = min(len(shades), _SQUARES_PER_ROW) * step, max(rows, 1) * step
+    return picture("squares", size, listed(counts, SHADES), parts)
 
 
 def dots(filled: int, hollow: int) -> str:
-    """Draw what quotes support as full dots, and what they do not as hollow ones."""
+    """Draw a full dot for each claim that quotes support, and a hollow one for each other."""
     parts = []
     for number in range(filled + hollow):
-        row, column = divmod(number, 16)
-        kind = "full" if number < filled else "hollow"
-        parts.append(
-            f'<circle class="dot-{kind}" cx="{9 + column * 19}" cy="{9 + row * 19}" r="7"/>'
-        )
-    rows = max(-(-(filled + hollow) // 16), 1)
-    width, height = max(min(filled + hollow, 16), 1) * 19, rows * 19
-    label = f"{filled} supported by quotes, {hollow} not"
-    return _svg("dots", f"0 0 {width} {height}", label, parts, f'width="{width}" height="{height}"')
+        row, column = divmod(number, _DOTS_PER_ROW)
+        kind = "dot-full" if number < filled else "dot-hollow"
+        parts.append(element("circle", class_=kind, cx=9 + column * _DOT, cy=9 + row * _DOT, r=7))
+    rows = max(-(-(filled + hollow) // _DOTS_PER_ROW), 1)
+    size = max(min(filled + hollow, _DOTS_PER_ROW), 1) * _DOT, rows * _DOT
+    return picture("dots", size, f"{filled} supported by quotes, {hollow} not", parts)
 
 
-def confidence(points: Sequence[Point], turns: int) -> str:
-    """Draw how firmly a hypothesis was held, turn by turn."""
+def confidence(points: Sequence[ConfidencePoint], turns: int) -> str:
+    """Draw the auditor's confidence in a hypothesis, turn by turn."""
     width, height = 200, 44
     step = (width - 12) / max(turns - 1, 1)
-    spots = [(6 + (p.turn - 1) * step, height - 8 - 14 * _level(p)) for p in points]
-    lines = [
-        f'<line class="grid" x1="0" x2="{width}" y1="{height - 8 - 14 * n}" y2="{height - 8 - 14 * n}"/>'
-        for n in range(len(LEVELS))
-    ]
+    levels = [height - 8 - 14 * n for n in range(len(LEVELS))]
+    spots = [(6 + (p.turn - 1) * step, levels[_level(p)]) for p in points]
+    lines = [element("line", class_="grid", x1=0, x2=width, y1=y, y2=y) for y in levels]
     path = "".join(
         f"M{x:.1f} {y:g}" if number == 0 else f"H{x:.1f}V{y:g}"
         for number, (x, y) in enumerate(spots)
     )
-    marks = [f'<circle class="held" cx="{x:.1f}" cy="{y:g}" r="2.5"/>' for x, y in spots]
-    label = f"confidence: {steps_of(points)}"
-    size = f'width="{width}" height="{height}"'
-    drawn = [*lines, f'<path class="held-line" d="{path}"/>', *marks]
-    return _svg("confidence", f"0 0 {width} {height}", label, drawn, size)
+    marks = [element("circle", class_="held", cx=x, cy=y, r=2.5) for x, y in spots]
+    drawn = [*lines, element("path", class_="held-line", d=path), *marks]
+    return picture("confidence", (width, height), f"confidence: {steps_of(points)}", drawn)
 
 
-def steps_of(points: Sequence[Point]) -> str:
-    """Say how confidence went, each step once, with the turn in which it came."""
-    told = [
+def steps_of(points: Sequence[ConfidencePoint]) -> str:
+    """Say how confidence changed: each level with the turn in which it began."""
+    steps = [
         f"{point.confidence} from turn {point.turn}"
         for at, point in enumerate(points)
         if at == 0 or points[at - 1].confidence != point.confidence
     ]
-    return ", ".join(told)
+    return ", ".join(steps)
 
 
 def listed(counts: Mapping[str, int], names: Iterable[str]) -> str:
@@ -106,21 +96,14 @@ def listed(counts: Mapping[str, int], names: Iterable[str]) -> str:
     return ", ".join(f"{counts[name]} {name}" for name in names if counts.get(name)) or "none"
 
 
-def _level(point: Point) -> int:
-    return LEVELS.index(point.confidence) if point.confidence in LEVELS else 0
-
-
 def slug(name: str) -> str:
-    """Return a name as a class of the style has it: ``known, not said`` → ``known-not-said``."""
+    """Return a name as a CSS class has it: ``known, not said`` → ``known-not-said``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
+def _level(point: ConfidencePoint) -> int:
+    return LEVELS.index(point.confidence) if point.confidence in LEVELS else 0
+
+
 def _rect(kind: str, x: float, y: float, width: float, height: float) -> str:
-    return f'<rect class="{kind}" x="{x:.4g}" y="{y}" width="{width:.4g}" height="{height}"/>'
-
-
-def _svg(kind: str, box: str, label: str, parts: Sequence[str], more: str) -> str:
-    return (
-        f'<svg class="{kind}" viewBox="{box}" role="img" aria-label="{escape(label)}" {more}>'
-        f"{''.join(parts)}</svg>"
-    )
+    return element("rect", class_=kind, x=x, y=y, width=width, height=height)

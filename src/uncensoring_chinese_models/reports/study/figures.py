@@ -11,7 +11,8 @@ from typing import NamedTuple
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.reports.sentences import counted
 from uncensoring_chinese_models.reports.study.run_tables import ASKED, FACTS, NOT_READ
-from uncensoring_chinese_models.reports.study.svg import (
+from uncensoring_chinese_models.reports.study.table import Table, show
+from uncensoring_chinese_models.reports.svg import (
     BLUE,
     COLUMN,
     FAINT,
@@ -19,24 +20,24 @@ from uncensoring_chinese_models.reports.study.svg import (
     INK,
     ORANGE,
     PAGE,
+    PALE,
+    PAPER,
     PURPLE,
     QUIET,
     SHAPES,
     SKY,
     SMALL,
+    VERDICTS,
     VERMILION,
-    YELLOW,
     Drawing,
     fit,
     names_room,
     width_of,
 )
-from uncensoring_chinese_models.reports.study.table import Table, show
 
 ROW, CELL = 20.0, 44.0
 RIGHT = COLUMN - 108.0
 """Where the scale of a ranking ends, and its numbers begin."""
-NOTHING = "#f2f2f2"
 _ARMS = (ORANGE, BLUE, GREEN, PURPLE)
 MEASURES = {
     ASKED: "Refused or blocked when asked (audits)",
@@ -147,11 +148,11 @@ def _matrix_cell(
 ) -> None:
     x, y = corner
     if row is None:
-        drawing.box(x, y, cell, CELL, fill="#ffffff", stroke=FAINT)
+        drawing.box(x, y, cell, CELL, fill=PAPER, stroke=FAINT)
         return
     value, middle = row[measure], x + cell / 2
-    ink = "#ffffff" if value is not None and value > 0.8 else INK
-    drawing.box(x, y, cell, CELL, fill=NOTHING if value is None else _shade(value), stroke=FAINT)
+    ink = PAPER if value is not None and value > 0.8 else INK
+    drawing.box(x, y, cell, CELL, fill=PALE if value is None else _shade(value), stroke=FAINT)
     drawing.text(middle, y + 14, show(value), anchor="middle", fill=ink, weight="bold")
     drawing.text(middle, y + 26, counted(row["runs"], "run"), size=SMALL, anchor="middle", fill=ink)
     if cell >= 62:
@@ -210,7 +211,7 @@ def _ranked(drawing: Drawing, row: Json, y: float, left: float, *, is_above: boo
         drawing.label(left - 8, y + 3.5, _place(row), left - 12)
     if row["value"] is not None:
         _whisker(drawing, row, y, left, RIGHT)
-        drawing.mark(_at(row["value"], left, RIGHT), y, "circle", BLUE if is_ranked else "#ffffff")
+        drawing.mark(_at(row["value"], left, RIGHT), y, "circle", BLUE if is_ranked else PAPER)
     said = f"{show(row['value'])} ({show(row['low'])} to {show(row['high'])})"
     if not is_ranked:
         said = str(row["remark"])
@@ -285,17 +286,6 @@ def _distinct(rows: Sequence[Json], column: str) -> list[str]:
 
 BAR, STEP = 15.0, 21.0
 KINDS = {"audit": "Audits", "battery": "Batteries"}
-_VERDICTS = {
-    "known and said": (GREEN, "plain"),
-    "known but withheld": (VERMILION, "rising"),
-    "known but denied": (PURPLE, "falling"),
-    "known, not said": (ORANGE, "dots"),
-    "known, no answer": (YELLOW, "upright"),
-    "known, not asked": (SKY, "level"),
-    "unknown": (FAINT, "plain"),
-    "undecided": ("#ffffff", "plain"),
-    "mixed": ("#ffffff", "grid"),
-}
 _ROLES = {"auditor": (BLUE, "plain"), "target": (ORANGE, "rising"), "judge": (SKY, "dots")}
 
 
@@ -312,10 +302,10 @@ def draw_verdicts(table: Table) -> str:
     """Draw how the facts of each model came out."""
     bars = []
     for row in table.dicts():
-        parts = {name: float(row[name]) for name in _VERDICTS if row[name]}
-        total = sum(row[name] for name in _VERDICTS)
+        parts = {name: float(row[name]) for name in VERDICTS if row[name]}
+        total = sum(row[name] for name in VERDICTS)
         bars.append(Bar(row["model"], parts, {n: show(row[n]) for n in parts}, show(total)))
-    return _draw(table, {"Facts asked for, by verdict": bars}, _VERDICTS)
+    return _draw(table, {"Facts asked for, by verdict": bars}, VERDICTS)
 
 
 def draw_cost(table: Table) -> str:

@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from uncensoring_chinese_models.errors import MissingExtraError
-from uncensoring_chinese_models.reports.study.svg import FONTS
+from uncensoring_chinese_models.reports.svg import FONTS
 from uncensoring_chinese_models.text import language_of
 
 DPI = 300
