@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from uncensoring_chinese_models.viewer.guard import HEADERS, LONGEST_QUERY, Guard
+from uncensoring_chinese_models.viewer.guard import HEADERS, MAX_QUERY_BYTES, Guard
 
 PORT = 8484
 HERE = "127.0.0.1:8484"
@@ -132,8 +132,8 @@ async def test_our_own_pages_may_load(site):
 
 async def test_a_long_query_is_refused():
     """No page of ours has one."""
-    assert (await ask(query=b"q=" + b"x" * LONGEST_QUERY))[0] == 414
-    assert (await ask(query=b"x" * LONGEST_QUERY))[0] == 200
+    assert (await ask(query=b"q=" + b"x" * MAX_QUERY_BYTES))[0] == 414
+    assert (await ask(query=b"x" * MAX_QUERY_BYTES))[0] == 200
 
 
 async def test_every_answer_bears_the_policy():

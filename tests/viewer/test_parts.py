@@ -22,7 +22,7 @@ from uncensoring_chinese_models.runs.reading import read_files
 from uncensoring_chinese_models.viewer.app import NAMES, assets
 from uncensoring_chinese_models.viewer.live import Streams, event, offset_of
 from uncensoring_chinese_models.viewer.screens import compare_screen, run_part, run_screen
-from uncensoring_chinese_models.viewer.serving import NEAR, PORT, listen
+from uncensoring_chinese_models.viewer.serving import MAX_PORTS_TRIED, PORT, listen
 from uncensoring_chinese_models.viewer.side_by_side import differing_settings
 from uncensoring_chinese_models.viewer.tail import course_of, whole_until
 
@@ -357,7 +357,7 @@ def test_a_free_port_near_the_usual_is_taken():
         ports = {sock.getsockname()[1] for sock in (one, other)}
 
     assert len(ports) == 2
-    assert all(PORT <= port < PORT + NEAR for port in ports)
+    assert all(PORT <= port < PORT + MAX_PORTS_TRIED for port in ports)
 
 
 def test_a_port_that_is_taken_is_refused():

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 ENDED = (0, 5)
 """Exit codes of a run with a result; 5 is a budget that was used up."""
 RUN_DIR = "run_dir"
-MOST_SHOWN = 2000
+MAX_SHOWN_CHARACTERS = 2000
 
 
 @task
@@ -152,7 +152,9 @@ async def _ended(words: list[str], folder: str) -> Json:
         if process.returncode in ENDED:
             return record
         said.seek(0)
-        heard = visible(said.read().decode("utf-8", "replace")[-MOST_SHOWN:], newlines=True)
+        heard = visible(
+            said.read().decode("utf-8", "replace")[-MAX_SHOWN_CHARACTERS:], newlines=True
+        )
         raise AuditToolError(
             f"The audit ended without a result (exit code {process.returncode}). What it paid for "
             f"is kept, and the same command or inspect eval-retry goes on with it.\n{heard}"

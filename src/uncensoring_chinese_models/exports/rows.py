@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, ge
 
 from uncensoring_chinese_models.errors import CorruptRunError
 
-_LARGEST = 1 << 63
+_MAX_INTEGER = 1 << 63
 _LONE = re.compile("[\ud800-\udfff]")
 
 Name = Annotated[str, "Name of the run: its folder's."]
@@ -286,7 +286,7 @@ def fit(kind: type, value: Any) -> Any:
     if isinstance(value, bool):
         return None
     if kind is int:
-        return value if isinstance(value, int) and -_LARGEST <= value < _LARGEST else None
+        return value if isinstance(value, int) and -_MAX_INTEGER <= value < _MAX_INTEGER else None
     return _number(value)
 
 

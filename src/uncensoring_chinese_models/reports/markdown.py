@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
 
-MOST_QUOTES = 3
-MOST_HYPOTHESES = 40
+MAX_QUOTES = 3
+MAX_HYPOTHESES = 40
 """So many histories are told; the others are in the summary."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@]|:(?=//)|(?<=www)\.|^[-+=.)]|^\d+(?=[.)]))")
 
@@ -104,13 +104,13 @@ def _supported(claim: Json) -> Iterator[str]:
     """Yield a claim with its quotes, and with what speaks against it."""
     yield f"- {as_markdown(claim['text'])}"
     quotes = claim["quotes"]
-    for quote in quotes[:MOST_QUOTES]:
+    for quote in quotes[:MAX_QUOTES]:
         yield f"  - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
-    if len(quotes) > MOST_QUOTES:
-        yield f"  - and {len(quotes) - MOST_QUOTES} more in `summary.json`"
+    if len(quotes) > MAX_QUOTES:
+        yield f"  - and {len(quotes) - MAX_QUOTES} more in `summary.json`"
     if claim["contradicted_by"]:
         yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
-        for quote in claim.get("quotes_against", [])[:MOST_QUOTES]:
+        for quote in claim.get("quotes_against", [])[:MAX_QUOTES]:
             yield f"    - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
 
 
@@ -140,7 +140,7 @@ def _histories(history: Sequence[Json]) -> Iterator[str]:
     if not history:
         return
     yield from ("", "## How the hypotheses fared", "")
-    for each in history[:MOST_HYPOTHESES]:
+    for each in history[:MAX_HYPOTHESES]:
         yield f"- {as_markdown(each['id'])}: {_fate(each)}"
         for change in each["claim_changes"]:
             told = "without saying so" if change["silent"] else "with a new status"
@@ -148,8 +148,8 @@ def _histories(history: Sequence[Json]) -> Iterator[str]:
                 f"  - changed its claim in turn {change['turn']} {told}: "
                 f"“{as_markdown(change['before'])}” became “{as_markdown(change['after'])}”"
             )
-    if len(history) > MOST_HYPOTHESES:
-        yield f"- and {len(history) - MOST_HYPOTHESES} more in `summary.json`"
+    if len(history) > MAX_HYPOTHESES:
+        yield f"- and {len(history) - MAX_HYPOTHESES} more in `summary.json`"
 
 
 def _fate(history: Json) -> str:

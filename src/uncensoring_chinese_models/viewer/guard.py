@@ -17,7 +17,7 @@ Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 METHODS = ("GET", "HEAD")
-LONGEST_QUERY = 4096
+MAX_QUERY_BYTES = 4096
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
     "img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -58,8 +58,8 @@ class Guard:
         """Return why a request is refused, and the status that says so."""
         if scope["method"] not in METHODS:
             return 405, "This server is for reading: only GET and HEAD are answered."
-        if len(scope["query_string"]) > LONGEST_QUERY:
-            return 414, f"The query is longer than {LONGEST_QUERY} bytes."
+        if len(scope["query_string"]) > MAX_QUERY_BYTES:
+            return 414, f"The query is longer than {MAX_QUERY_BYTES} bytes."
         return self._stranger(scope["headers"])
 
     def _stranger(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:

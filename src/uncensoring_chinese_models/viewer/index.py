@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from uncensoring_chinese_models.viewer.found import Found, find_all
-from uncensoring_chinese_models.viewer.rows import Read, Row, read_row
+from uncensoring_chinese_models.viewer.rows import IndexedRun, ViewerRow, read_row
 
 SCHEMA = 2
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
@@ -45,7 +45,7 @@ _NUMBERS = (
     "supported",
     "is_battery",
 )
-_COLUMNS = tuple(each.name for each in fields(Row))
+_COLUMNS = tuple(each.name for each in fields(ViewerRow))
 _KINDS = {
     name: ((float, int, type(None)) if name == "cost_usd" else int if name in _NUMBERS else str)
     for name in _COLUMNS
@@ -74,7 +74,7 @@ class Filters:
     text: str = ""
 
 
-class Progress(NamedTuple):
+class IndexProgress(NamedTuple):
     """How far the index is: so many of so many runs that had changed are read."""
 
     read: int
@@ -101,7 +101,7 @@ class Index:
             clock: tells the time.
         """
         self.root = root
-        self.progress = Progress(0, None)
+        self.progress = IndexProgress(0, None)
         self.store = Store(root, cache)
         self._clock = clock
         self._looked = float("-inf")
@@ -171,7 +171,7 @@ class Index:
         gone = [each for each in held if each not in found]
         changed = [each for each in found.values() if held.get(each.id) != each.signature]
         self._found = found
-        self.progress = Progress(0, len(changed))
+        self.progress = IndexProgress(0, len(changed))
         if gone:
             with self.store.open() as connection:
                 for each in gone:
@@ -184,7 +184,7 @@ class Index:
             with self.store.open() as connection:
                 for each, row in read:
                     _keep(connection, each, row)
-            self.progress = Progress(start + len(batch), len(changed))
+            self.progress = IndexProgress(start + len(batch), len(changed))
 
     # --- asking ---------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Index:
         found = self._found.get(run_id)
         return None if found is None else found.folder
 
-    def rows(self, filters: Filters, limit: int, offset: int = 0) -> list[Row]:
+    def rows(self, filters: Filters, limit: int, offset: int = 0) -> list[ViewerRow]:
         """Return the runs that are wanted, the latest first."""
         where, values = _where(filters)
         return self.ask(
@@ -208,7 +208,7 @@ class Index:
         where, values = _where(filters)
         return self.ask(f"SELECT count(*) FROM runs {where}", values, lambda row: int(row[0]))[0]  # noqa: S608
 
-    def row(self, run_id: str) -> Row | None:
+    def row(self, run_id: str) -> ViewerRow | None:
         """Return one run."""
         sql = f"SELECT {', '.join(_COLUMNS)} FROM runs WHERE id = ? AND is_run"  # noqa: S608
         rows = self.ask(sql, (run_id,), _row)
@@ -273,16 +273,16 @@ def _own_schema() -> set[tuple[str, str]]:
         return _schema_of(connection)
 
 
-def _row(values: tuple[Any, ...]) -> Row:
+def _row(values: tuple[Any, ...]) -> ViewerRow:
     told = dict(zip(_COLUMNS, values, strict=True))
     for name in _COLUMNS:
         if not isinstance(told[name], _KINDS[name]):
             raise TypeError(f"{name} is not what we write")
     told["verdicts"] = {str(key): int(value) for key, value in json.loads(told["verdicts"]).items()}
-    return Row(**told | {"is_battery": bool(told["is_battery"])})
+    return ViewerRow(**told | {"is_battery": bool(told["is_battery"])})
 
 
-def _keep(connection: sqlite3.Connection, found: Found, read: Read | None) -> None:
+def _keep(connection: sqlite3.Connection, found: Found, read: IndexedRun | None) -> None:
     _forget(connection, found.id)
     if read is None:
         connection.execute(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT_S = 15.0
 POLL_S = 0.5
-MOST_STREAMS = 32
+MAX_STREAMS = 32
 """How many pages may follow runs at once."""
 ENDED = "ended"
 """The event that tells a page that nothing will follow."""
@@ -32,7 +32,7 @@ class Streams:
     is_stopping: Callable[[], bool] = lambda: False
     poll_s: float = POLL_S
     heartbeat_s: float = HEARTBEAT_S
-    most: int = MOST_STREAMS
+    most: int = MAX_STREAMS
     open: int = field(default=0)
 
     def enter(self) -> bool:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.viewer.index import Index
 
-MOST_TOPICS, MOST_MODELS = 40, 20
+MAX_TOPICS, MAX_MODELS = 40, 20
 """How large the matrix may be; the topics and models with most runs come first."""
-SHORTEST_INDEXED = 3
+MIN_INDEXED_CHARACTERS = 3
 """Characters of a query from which the index can answer; shorter ones look at every text."""
 _AROUND = 90
 _IS_OPEN = "(status = 'unfinished')"
 Level = Literal["nothing", "none", "few", "some", "most"]
-FEW, MOST = 0.1, 0.5
+MIN_SOME, MIN_MOST = 0.1, 0.5
 HIDDEN = ("known but withheld", "known but denied")
 KNOWN = ("known and said", *HIDDEN, "known, not said")
 """Verdicts on facts that the target knows and was heard on when it was asked, as a study has them."""
@@ -91,7 +91,7 @@ class MatrixCell:
         share = max(shares)
         if share == 0:
             return "none"
-        return "few" if share < FEW else "some" if share < MOST else "most"
+        return "few" if share < MIN_SOME else "some" if share < MIN_MOST else "most"
 
     def as_json(self) -> Json:
         """Return everything as JSON."""
@@ -116,8 +116,8 @@ class TopicMatrix:
 
 def topic_matrix(index: Index) -> TopicMatrix:
     """Return topics by models, those with most runs first."""
-    topics = tuple(index.values("topic")[:MOST_TOPICS])
-    models = tuple(index.values("target")[:MOST_MODELS])
+    topics = tuple(index.values("topic")[:MAX_TOPICS])
+    models = tuple(index.values("target")[:MAX_MODELS])
     every = _cells(index)
     shown = {
         (cell.topic, cell.model): cell
@@ -169,7 +169,7 @@ def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A sample that holds what was searched for."""
 
     run: str
@@ -185,12 +185,12 @@ class Hit:
     after: str
 
 
-def search(index: Index, query: str, limit: int, offset: int = 0) -> list[Hit]:
+def search(index: Index, query: str, limit: int, offset: int = 0) -> list[SearchHit]:
     """Return samples that hold a text to the letter, whatever its case; what was read last first."""
     wanted = visible(query, newlines=True)
     if not wanted.strip():
         return []
-    if len(wanted) >= SHORTEST_INDEXED:
+    if len(wanted) >= MIN_INDEXED_CHARACTERS:
         quoted = wanted.replace('"', '""')
         condition, value = "texts MATCH ?", f'"{quoted}"'
     else:
@@ -200,7 +200,7 @@ def search(index: Index, query: str, limit: int, offset: int = 0) -> list[Hit]:
         "FROM texts JOIN samples ON samples.number = texts.rowid JOIN runs ON runs.id = run "
         f"WHERE {condition} ORDER BY texts.rowid DESC LIMIT ? OFFSET ?",
         (value, limit, offset),
-        lambda row: Hit(*row[:7], *_around(row[7], wanted)),
+        lambda row: SearchHit(*row[:7], *_around(row[7], wanted)),
     )
 
 

@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.viewer.found import Found
 
 UNREADABLE = "unreadable"
-MOST_CHARACTERS = 20_000
+MAX_SEARCHED_CHARACTERS = 20_000
 """Of one sample, how many are searched."""
-_NAME = 200
-_MOST = 2**53
+_MAX_NAME_CHARACTERS = 200
+_MAX_NUMBER = 2**53
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
 """What reading a value that is not what a run writes may raise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ViewerRow:
     """One run in a list."""
 
     id: str
@@ -69,7 +69,7 @@ class Row:
         return asdict(self)
 
 
-class Text(NamedTuple):
+class SampleText(NamedTuple):
     """One sample's text."""
 
     iteration: int
@@ -78,30 +78,32 @@ class Text(NamedTuple):
     text: str
 
 
-class Read(NamedTuple):
+class IndexedRun(NamedTuple):
     """A run as the index keeps it."""
 
-    row: Row
-    texts: tuple[Text, ...]
+    row: ViewerRow
+    texts: tuple[SampleText, ...]
 
 
-def read_row(found: Found) -> Read | None:
+def read_row(found: Found) -> IndexedRun | None:
     """Read a run for the index; None if the folder is the record of something else."""
-    base = Row(found.id, preview(found.folder.name, _NAME), visible(found.place))
+    base = ViewerRow(
+        found.id, preview(found.folder.name, _MAX_NAME_CHARACTERS), visible(found.place)
+    )
     try:
         if _is_other_record(found.folder):
             return None
         files = read_files(found.folder)
-        return Read(_row(base, files), tuple(_texts(files)))
+        return IndexedRun(_row(base, files), tuple(_texts(files)))
     except AuditToolError as err:
-        return Read(_unreadable(base, by_name(str(err), found.folder)), ())
+        return IndexedRun(_unreadable(base, by_name(str(err), found.folder)), ())
     except OSError as err:
-        return Read(_unreadable(base, f"It cannot be read: {err.strerror}."), ())
+        return IndexedRun(_unreadable(base, f"It cannot be read: {err.strerror}."), ())
     except MemoryError:
-        return Read(_unreadable(base, "It holds more than fits into memory."), ())
+        return IndexedRun(_unreadable(base, "It holds more than fits into memory."), ())
     except _GARBLED as err:
         problem = f"A file of it is not what a run writes ({type(err).__name__}: {err})."
-        return Read(_unreadable(base, problem), ())
+        return IndexedRun(_unreadable(base, problem), ())
 
 
 def _is_other_record(folder: Path) -> bool:
@@ -114,16 +116,16 @@ def _is_other_record(folder: Path) -> bool:
     return isinstance(header, dict) and header.get("purpose") is not None
 
 
-def _unreadable(base: Row, problem: str) -> Row:
-    return Row(base.id, base.name, base.place, problem=preview(problem, 500))
+def _unreadable(base: ViewerRow, problem: str) -> ViewerRow:
+    return ViewerRow(base.id, base.name, base.place, problem=preview(problem, 500))
 
 
-def _row(base: Row, files: RunFiles) -> Row:
+def _row(base: ViewerRow, files: RunFiles) -> ViewerRow:
     settings, summary = files.settings, files.summary
     states = _states(files)
     claims = [] if summary is None else list(summary.get("claims") or ())
     judged = sum(states[state] for state in ("answered", "refused", "truncated"))
-    return Row(
+    return ViewerRow(
         base.id,
         base.name,
         base.place,
@@ -206,21 +208,21 @@ def _verdicts(judged: tuple[Json, ...]) -> dict[str, int]:
     return {}
 
 
-def _texts(files: RunFiles) -> Iterator[Text]:
+def _texts(files: RunFiles) -> Iterator[SampleText]:
     for response in files.responses:
         iteration = _count(response["iteration"])
         for sample in response["samples"]:
             if sample.get("text"):
-                shown = visible(str(sample["text"])[:MOST_CHARACTERS], newlines=True)
-                yield Text(iteration, _word(sample["arm"]), _count(sample["index"]), shown)
+                shown = visible(str(sample["text"])[:MAX_SEARCHED_CHARACTERS], newlines=True)
+                yield SampleText(iteration, _word(sample["arm"]), _count(sample["index"]), shown)
 
 
 def _word(value: Any) -> str:
-    return "" if value is None else preview(str(value), _NAME)
+    return "" if value is None else preview(str(value), _MAX_NAME_CHARACTERS)
 
 
 def _count(value: Any) -> int:
-    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST
+    is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MAX_NUMBER
     return value if is_count else 0
 
 
@@ -228,4 +230,4 @@ def _money(value: Any) -> float | None:
     if value is None or isinstance(value, bool):
         return None
     amount = float(value)
-    return amount if 0 <= amount < _MOST else None
+    return amount if 0 <= amount < _MAX_NUMBER else None

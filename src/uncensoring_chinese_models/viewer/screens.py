@@ -14,7 +14,7 @@ from uncensoring_chinese_models.reports import render, run_view
 from uncensoring_chinese_models.runs import read_files
 from uncensoring_chinese_models.viewer.found import by_name, signature_of
 from uncensoring_chinese_models.viewer.index import Filters
-from uncensoring_chinese_models.viewer.queries import SHORTEST_INDEXED, search, topic_matrix
+from uncensoring_chinese_models.viewer.queries import MIN_INDEXED_CHARACTERS, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
     MEASURES,
     VERDICTS,
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runs import RunFiles
     from uncensoring_chinese_models.viewer.index import Index
 
-A_PAGE = 100
-MOST_HITS = 50
+RUNS_PER_PAGE = 100
+MAX_HITS = 50
 VIEWS = ("both", "auditor", "target")
-_LONGEST = 500
+_MAX_ASKED_CHARACTERS = 500
 """Of what is asked for, how many characters are looked at."""
 TOO_DEEP = (
     "A file of this run holds values that are nested deeper than any run's, so that it cannot be "
@@ -73,7 +73,7 @@ def problem(status: int, sentence: str) -> Screen:
 
 
 def _asked(query: Query, name: str) -> str:
-    return query.get(name, "")[:_LONGEST].strip()
+    return query.get(name, "")[:_MAX_ASKED_CHARACTERS].strip()
 
 
 def _page(query: Query) -> int:
@@ -88,8 +88,8 @@ def landing(index: Index, query: Query) -> Screen:
     """Return topics by models, and the runs that are asked for."""
     filters = Filters(*(_asked(query, each.name) for each in fields(Filters)))
     total = index.count(filters)
-    page = min(max(_page(query), 1), max(-(-total // A_PAGE), 1))
-    rows = index.rows(filters, A_PAGE, (page - 1) * A_PAGE)
+    page = min(max(_page(query), 1), max(-(-total // RUNS_PER_PAGE), 1))
+    rows = index.rows(filters, RUNS_PER_PAGE, (page - 1) * RUNS_PER_PAGE)
     matrix = topic_matrix(index)
     asked = {name: value for name, value in asdict(filters).items() if value}
     chosen = {each: row for each in "ab" if (row := index.row(_asked(query, each))) is not None}
@@ -111,7 +111,7 @@ def landing(index: Index, query: Query) -> Screen:
         "matrix": matrix,
         "choices": choices,
         "away": {each: row for each, row in chosen.items() if row not in rows},
-        "pages": {"before": page > 1, "after": total > page * A_PAGE},
+        "pages": {"before": page > 1, "after": total > page * RUNS_PER_PAGE},
         "query": urlencode(asked | ({"page": str(page)} if page > 1 else {})),
         "link": lambda **given: "/?" + urlencode(given | kept),
     }
@@ -133,15 +133,15 @@ def _pages(path: str, asked: Query, page: int, has_more: bool) -> Json:  # noqa:
 def search_screen(index: Index, query: Query) -> Screen:
     """Return the samples that hold a text."""
     wanted, page = _asked(query, "q"), _page(query)
-    found = search(index, wanted, MOST_HITS + 1, (page - 1) * MOST_HITS)
+    found = search(index, wanted, MAX_HITS + 1, (page - 1) * MAX_HITS)
     data: Json = {
         "indexing": index.progress._asdict() if index.progress.is_behind else None,
         "q": wanted,
         "page": page,
-        "hits": [asdict(hit) for hit in found[:MOST_HITS]],
+        "hits": [asdict(hit) for hit in found[:MAX_HITS]],
     }
-    pages = _pages("/search", {"q": wanted}, page, len(found) > MOST_HITS)
-    is_slow = 0 < len(wanted) < SHORTEST_INDEXED
+    pages = _pages("/search", {"q": wanted}, page, len(found) > MAX_HITS)
+    is_slow = 0 < len(wanted) < MIN_INDEXED_CHARACTERS
     return Screen("search.html", data | {"pages": pages, "is_slow": is_slow}, lambda: data)
 
 

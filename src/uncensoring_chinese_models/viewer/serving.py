@@ -14,7 +14,7 @@ from uncensoring_chinese_models.viewer.live import Streams
 
 LOOPBACK = "127.0.0.1"
 PORT = 8484
-NEAR = 20
+MAX_PORTS_TRIED = 20
 """How many ports are tried before any free one is taken."""
 
 
@@ -26,7 +26,7 @@ def listen(port: int | None) -> socket.socket:
     """
     if port is not None and not 0 <= port < 1 << 16:
         raise UsageError(f"--port takes a number from 0 to 65535, not {port}.")
-    wanted = [port] if port is not None else [*range(PORT, PORT + NEAR), 0]
+    wanted = [port] if port is not None else [*range(PORT, PORT + MAX_PORTS_TRIED), 0]
     for each in wanted:
         found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

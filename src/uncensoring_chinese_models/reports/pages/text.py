@@ -16,7 +16,7 @@ _ACCENT = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_ACCENT}{{8}})({_ACCENT}+)")
 """Hundreds of accents on one letter cover the lines around it, and no line can be broken there."""
 
-_ENOUGH = 2_000
+_MAX_LANGUAGE_CHARACTERS = 2_000
 """Characters that tell the language of a text."""
 
 
@@ -40,7 +40,7 @@ def _spelled(stack: re.Match[str]) -> str:
 
 def lang(text: object) -> str:
     """Return the language of a text as HTML names it; an empty name if nobody knows it."""
-    return _TAGS[language_of(str(text)[:_ENOUGH])]
+    return _TAGS[language_of(str(text)[:_MAX_LANGUAGE_CHARACTERS])]
 
 
 def pieces(text: str, marks: Iterable[tuple[int, int]], own: int | None = None) -> list[Piece]:

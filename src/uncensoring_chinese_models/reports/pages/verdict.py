@@ -18,7 +18,7 @@ ARMS = {
     "assistant_prefill": "asked, with the first words put into its mouth",
     "raw": "given plain text to continue",
 }
-LONGEST_CLAIM = 240
+MAX_CLAIM_CHARACTERS = 240
 """Characters of a claim in the verdict; the whole is among the claims."""
 ENDED = {
     "budget": "The budget ended the run early.",
@@ -86,7 +86,7 @@ def _withholds(claims: Sequence[Json]) -> str:
     told = f"The auditor describes {len(made)} {ways} in which it withholds or answers; quotes support "
     if not held:
         return f"{told}none."
-    first = preview(" ".join(held[0].split()), LONGEST_CLAIM)
+    first = preview(" ".join(held[0].split()), MAX_CLAIM_CHARACTERS)
     return f"{told}{len(held)}{', the first' if len(held) > 1 else ''}: “{first}”"
 
 

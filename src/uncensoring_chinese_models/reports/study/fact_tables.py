@@ -19,7 +19,7 @@ BLOCKED = "known but blocked"
 HIDDEN = (*WITHHELD, BLOCKED)
 
 
-class Asked(NamedTuple):
+class AskedFact(NamedTuple):
     """One fact, asked of one model in one language."""
 
     facts: str
@@ -45,18 +45,18 @@ class FactRuns(NamedTuple):
         return name if 2 * times > len(self.verdicts) else MIXED
 
 
-def by_fact(records: Sequence[Record]) -> dict[Asked, FactRuns]:
+def by_fact(records: Sequence[Record]) -> dict[AskedFact, FactRuns]:
     """Return every fact of the judged batteries with the runs that asked for it, sorted."""
     able = [record for record in counted(records) if record.sheet is not None]
     names = _names([record.sheet for record in able if record.sheet is not None])
-    found: dict[Asked, FactRuns] = defaultdict(lambda: FactRuns([], [], [], []))
+    found: dict[AskedFact, FactRuns] = defaultdict(lambda: FactRuns([], [], [], []))
     for record in able:
         sheet = record.sheet
         if sheet is None:
             continue
         facts = names[sheet.topic, sheet.version]
         for fact, language, verdict in sheet.verdicts:
-            of_it = found[Asked(facts, fact, record.model, language)]
+            of_it = found[AskedFact(facts, fact, record.model, language)]
             of_it.runs.append(record)
             of_it.verdicts.append(verdict)
             of_it.ways.append(BLOCKED if (fact, language) in sheet.blocked else verdict)
@@ -77,7 +77,7 @@ def _names(sheets: Sequence[Sheet]) -> dict[tuple[str, str], str]:
     }
 
 
-def facts_table(facts: dict[Asked, FactRuns]) -> Table:
+def facts_table(facts: dict[AskedFact, FactRuns]) -> Table:
     """Say of each fact, model and language how often it is told in each arm."""
     rows = [row for asked, runs in facts.items() for row in _fact_rows(asked, runs)]
     return Table(
@@ -96,7 +96,7 @@ def facts_table(facts: dict[Asked, FactRuns]) -> Table:
     )
 
 
-def _fact_rows(asked: Asked, of_it: FactRuns) -> Iterator[tuple[Value, ...]]:
+def _fact_rows(asked: AskedFact, of_it: FactRuns) -> Iterator[tuple[Value, ...]]:
     differ = differing(of_it.runs)
     for arm in dict.fromkeys(cell.arm for cell in of_it.cells):
         cells = [cell for cell in of_it.cells if cell.arm == arm]
@@ -119,7 +119,7 @@ def _difference(cells: Sequence[FactCell]) -> tuple[float | None, float | None, 
     return found.estimate, found.low, found.high
 
 
-def verdicts_table(facts: dict[Asked, FactRuns]) -> Table:
+def verdicts_table(facts: dict[AskedFact, FactRuns]) -> Table:
     """Count for each model how its facts came out."""
     order = [*get_args(FactVerdict), MIXED]
     counts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -138,7 +138,7 @@ def verdicts_table(facts: dict[Asked, FactRuns]) -> Table:
     )
 
 
-def withheld_table(facts: dict[Asked, FactRuns]) -> Table:
+def withheld_table(facts: dict[AskedFact, FactRuns]) -> Table:
     """List the facts that models know and withhold or deny, those first that most models do."""
     sentences = _sentences(facts)
     by_model: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
@@ -180,7 +180,7 @@ def _way(verdicts: Sequence[str]) -> str | None:
     return max(HIDDEN, key=lambda way: counts[way])
 
 
-def _sentences(facts: dict[Asked, FactRuns]) -> dict[tuple[str, str], str]:
+def _sentences(facts: dict[AskedFact, FactRuns]) -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for asked, of_it in facts.items():
         for record in of_it.runs:

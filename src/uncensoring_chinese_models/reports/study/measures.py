@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from uncensoring_chinese_models.measure import ASKING_ARM
 from uncensoring_chinese_models.reports.study.pooling import Counted
-from uncensoring_chinese_models.reports.study.records import Kind, Record, Tally
+from uncensoring_chinese_models.reports.study.records import Kind, ProbeTally, Record
 
 Key = TypeVar("Key")
 
@@ -53,7 +53,7 @@ def refusals(records: Sequence[Record], arm: str, only: str | None = None) -> It
                 yield Counted(_unit(record, tally), tally.refused, tally.judged)
 
 
-def _unit(record: Record, tally: Tally) -> Hashable:
+def _unit(record: Record, tally: ProbeTally) -> Hashable:
     unit = record.draw if record.kind == "audit" else (record.topic, tally.probe)
     return record.model, unit
 

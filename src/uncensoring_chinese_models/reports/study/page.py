@@ -16,9 +16,9 @@ from uncensoring_chinese_models.reports.study.run_tables import HOW_COUNTED
 from uncensoring_chinese_models.reports.study.table import Table, Value, show
 
 FIGURES, TABLES = "figures", "tables"
-MOST_OPEN = 30
+MAX_OPEN_ROWS = 30
 """Longer tables are folded."""
-MOST_NAMED = 10
+MAX_NAMED_RUNS = 10
 """So many runs that ended early are named; the table of runs has all of them."""
 _DRAWN = {
     "matrix": ("matrix",),
@@ -58,8 +58,8 @@ def study_view(name: str, found: Gathered) -> StudyView:
     if failed:
         sentences.append(f"The findings of {counted(failed, 'run')} that failed are not counted.")
     if early := [f"{r.place} ({r.ended_early})" for r in records if r.ended_early]:
-        more = f" and {len(early) - MOST_NAMED} more" if len(early) > MOST_NAMED else ""
-        names = ", ".join(early[:MOST_NAMED])
+        more = f" and {len(early) - MAX_NAMED_RUNS} more" if len(early) > MAX_NAMED_RUNS else ""
+        names = ", ".join(early[:MAX_NAMED_RUNS])
         sentences.append(f"{counted(len(early), 'run')} ended early: {names}{more}.")
     if lost:
         sentences.append(f"{lost} more could not be used; \u201cWhat was left out\u201d says why.")
@@ -123,7 +123,7 @@ def _table_view(table: Table, links: dict[str, str]) -> Json:
         "note": table.note,
         "columns": [name.replace("_", " ") for name in shown],
         "rows": rows,
-        "is_long": len(rows) > MOST_OPEN,
+        "is_long": len(rows) > MAX_OPEN_ROWS,
         "summary": counted(len(rows), "row"),
         "file": f"{TABLES}/{table.name}.csv",
     }

@@ -17,7 +17,7 @@ from uncensoring_chinese_models.errors import MissingExtraError
 from uncensoring_chinese_models.measure import holm, mcnemar
 from uncensoring_chinese_models.stats import mean_interval, wilson
 
-LEAST = {"run": 3, "fact": 6, "probe": 6}
+MIN_UNITS = {"run": 3, "fact": 6, "probe": 6}
 """With fewer units of a kind than this, nothing is ranked and no difference is tested."""
 
 

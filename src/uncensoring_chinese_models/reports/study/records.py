@@ -43,7 +43,7 @@ FAILED = ("target_failed", "auditor_failed")
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ProbeTally:
     """What came of the samples of one probe in one arm."""
 
     probe: str
@@ -131,7 +131,7 @@ class Record:
     made: int
     """Knowledge claims."""
     supported: int
-    tallies: tuple[Tally, ...]
+    tallies: tuple[ProbeTally, ...]
     sheet: Sheet | None
     spend: dict[str, Spent]
     seeds: range | None = None
@@ -205,13 +205,13 @@ def _settings(run: RunFiles, summary: Json, kind: Kind, sheet: Sheet | None) -> 
     return found
 
 
-def _tallies(response: Json) -> list[Tally]:
+def _tallies(response: Json) -> list[ProbeTally]:
     by_arm: dict[str, list[State]] = defaultdict(list)
     for sample in response["samples"]:
         words = sample.get("own_words") or ""
         by_arm[str(sample["arm"])].append(state_of(str(sample["outcome"]), str(words)))
     probe, iteration = str(response["prompt_sent"]), int(response["iteration"])
-    return [Tally(probe, iteration, arm, count_states(found)) for arm, found in by_arm.items()]
+    return [ProbeTally(probe, iteration, arm, count_states(found)) for arm, found in by_arm.items()]
 
 
 # --- facts --------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.reports.study.measures import (
     withheld_when_asked,
 )
 from uncensoring_chinese_models.reports.study.pooling import (
-    LEAST,
+    MIN_UNITS,
     Counted,
     PairedUnits,
     Pooled,
@@ -160,7 +160,7 @@ def refusal_table(records: Sequence[Record]) -> Table:
 
 ASKED, FACTS = "refused or blocked", "withheld or blocked"
 """By what is ranked: direct questions of audits, and known facts of batteries."""
-MOST_UNREAD = 0.2
+MAX_UNREAD_SHARE = 0.2
 """Whoever has a larger share of samples that could not be read is not ranked."""
 NOT_READ = "not read"
 _COUNTS = {ASKED: withheld_when_asked, FACTS: withheld_facts}
@@ -184,8 +184,8 @@ def ranking_table(records: Sequence[Record]) -> Table:
         "What is withheld, by model or host. Refused or blocked: replies to direct questions in "
         "audits that refuse, deny, deflect or steer, or that the host kept back. Withheld or "
         "blocked: known facts that a battery shows to be withheld or denied, or of which the host "
-        f"blocked most questions. Nothing is ranked with fewer than {LEAST['run']} runs or "
-        f"{LEAST['fact']} facts, or where more than a fifth of the samples could not be read "
+        f"blocked most questions. Nothing is ranked with fewer than {MIN_UNITS['run']} runs or "
+        f"{MIN_UNITS['fact']} facts, or where more than a fifth of the samples could not be read "
         "(failed, empty, or in a script that cannot be read). Ranks whose intervals overlap are not "
         "told apart, and rows that rest on different topics or models (over) compare these too.",
         (
@@ -214,10 +214,10 @@ def _ranked(records: Sequence[Record], of: str, by: str) -> Iterator[tuple[Value
 
 def _remark(found: Pooled, runs: Sequence[Record], unit: str) -> str:
     """Say why there is no rank; empty if there is one."""
-    if found.units < LEAST[unit]:
-        return f"too few: {found.units} of {LEAST[unit]} {unit}s"
+    if found.units < MIN_UNITS[unit]:
+        return f"too few: {found.units} of {MIN_UNITS[unit]} {unit}s"
     asked = sent(runs)
-    if asked.unread > MOST_UNREAD * asked.samples:
+    if asked.unread > MAX_UNREAD_SHARE * asked.samples:
         return f"{NOT_READ}: {asked.unread} of {asked.samples} samples"
     return ""
 
@@ -241,14 +241,16 @@ ROLES = ("auditor", "target", "judge")
 def arms_table(records: Sequence[Record]) -> Table:
     """Compare the arms of each model in pairs: what is refused, and what is told."""
     found = list(_comparisons(counted(records)))
-    able = [paired for *_, unit, paired in found if paired.units >= LEAST[unit]]
+    able = [paired for *_, unit, paired in found if paired.units >= MIN_UNITS[unit]]
     tests = iter(sign_tests(able))
     rows = [
         (
             *(model, kind, measure, first, second, paired.difference, paired.low, paired.high),
             *(paired.units, unit, paired.first_more, paired.second_more),
-            next(tests) if paired.units >= LEAST[unit] else None,
-            "" if paired.units >= LEAST[unit] else f"too few: {paired.units} of {LEAST[unit]}",
+            next(tests) if paired.units >= MIN_UNITS[unit] else None,
+            ""
+            if paired.units >= MIN_UNITS[unit]
+            else f"too few: {paired.units} of {MIN_UNITS[unit]}",
             differ,
         )
         for model, kind, measure, first, second, differ, unit, paired in found
@@ -270,10 +272,10 @@ def arms_table(records: Sequence[Record]) -> Table:
     )
 
 
-_Compared = tuple[str, str, str, str, str, str, str, PairedUnits]
+_Comparison = tuple[str, str, str, str, str, str, str, PairedUnits]
 
 
-def _comparisons(records: Sequence[Record]) -> Iterator[_Compared]:
+def _comparisons(records: Sequence[Record]) -> Iterator[_Comparison]:
     groups = grouped(records, lambda r: (r.model, r.kind))
     for model, kind in sorted(groups):
         runs, unit = groups[model, kind], UNIT[kind]
