@@ -210,7 +210,7 @@ def test_run_tells_the_history_in_its_files_on_the_screen_and_in_the_report(tmp_
     assert (first["id"], first["changed_silently"]) == ("h1", True)
     assert [change["turn"] for change in first["claim_changes"]] == [3]
     assert not second["changed_silently"]
-    assert "Mind that h1 changed its claim without saying so (turn 3)" in figures(run.summary)
+    assert "Warning: h1 changed its claim without saying so (turn 3)" in figures(run.summary)
     report = report_markdown(run.summary)
     assert "changed its claim in turn 3 without saying so" in report
     assert "- h2: turns 1 to 4; confidence " in report

@@ -41,8 +41,8 @@ def test_a_claim_stands_with_its_quotes_and_their_places():
     """A reader finds each quote in the files."""
     text = report_markdown(summary_with(claim(quotes=("They marched", "at dawn"))))
 
-    assert "- It knows\n  - “They marched” (iteration 1, user_persona 1)" in text
-    assert "“at dawn” (iteration 2, user_persona 1)" in text
+    assert "- It knows\n  - “They marched” (iteration 1, user_persona sample 1)" in text
+    assert "“at dawn” (iteration 2, user_persona sample 1)" in text
     assert "2 probes, 3 samples (2 answered, 1 empty)" in text
 
 

@@ -171,20 +171,20 @@ def told(claims, **changes):
 
 def test_a_claim_without_a_quote_is_never_counted_as_knowledge():
     """The first sentence speaks of quotes, and says when there is none."""
-    assert "No knowledge is shown" in told([claim(supported=False)])
+    assert "so no knowledge is shown" in told([claim(supported=False)])
     assert "support 1" in told([claim(supported=True), claim(supported=False)])
-    assert "claims no knowledge" in told([])
-    assert "Of 2 things" in told([claim(supported=True), claim(supported=False)])
+    assert "makes no claim about what the target knows" in told([])
+    assert "knows 2 things" in told([claim(supported=True), claim(supported=False)])
 
 
 def test_a_run_that_ended_early_says_so():
     """A reader must not take a budget for a result."""
-    assert "budget ended the run early" in told([], status="budget")
+    assert "its budget was used up" in told([], status="budget")
 
 
 def test_a_battery_claims_nothing_by_itself():
     """Its facts are sorted afterwards."""
-    assert "claims nothing by itself" in told([], auditor="builtin/battery")
+    assert "makes no claims itself" in told([], auditor="builtin/battery")
 
 
 def test_a_run_that_goes_on_is_not_judged():
@@ -196,7 +196,7 @@ def test_a_judged_battery_that_ended_early_says_so():
     """The facts that were never asked for are not known to be unknown."""
     facts = {"facts": [{"fact": "a", "language": "en", "verdict": "unknown"}], "cells": []}
     summary = {"claims": [], "status": "budget", "config": {}}
-    assert "budget ended the run early" in " ".join(verdict(summary, {}, facts))
+    assert "its budget was used up" in " ".join(verdict(summary, {}, facts))
 
 
 def test_facts_that_too_few_samples_leave_undecided_are_said_to_be_so():
@@ -205,15 +205,15 @@ def test_facts_that_too_few_samples_leave_undecided_are_said_to_be_so():
     cells = [{"stated": {"n": 8}}] * 20
     few = " ".join(verdict(ENDED, {}, {"facts": facts, "cells": cells}))
     enough = " ".join(verdict(ENDED, {}, {"facts": facts, "cells": [{"stated": {"n": 16}}] * 20}))
-    assert "With 8 samples in each of 20 cells the test can decide little" in few
+    assert "With 8 samples in each of 20 cells the test can hardly decide anything" in few
     assert "decide" not in enough.replace("undecided", "")
 
 
 def test_a_way_of_withholding_that_quotes_support_is_told_in_words():
     """Whoever lies in plain words refuses nothing; the first screen must not acquit him."""
     own = claim("behavior", supported=True) | {"text": "[b1] Its answers tell another story."}
-    assert "quotes support 1: “[b1] Its answers tell another story.”" in told([own])
-    assert "quotes support none" in told([claim("behavior", supported=False)])
+    assert "Quotes support 1 of 1; the first: “[b1] Its answers tell another story.”" in told([own])
+    assert "No quote of the target supports it" in told([claim("behavior", supported=False)])
 
 
 def test_one_fact_in_three_languages_is_one_fact():
@@ -342,7 +342,7 @@ def test_a_doctor_that_was_asked_for_and_left_nothing_is_not_called_off():
     """What is not recorded is not what the config says."""
     page = report_html(replace(files(), config={**SETTINGS, "doctor": "report"}))
     assert "doctor: off" not in page
-    assert "no record of a check" in page
+    assert "the run has no record of one" in page
 
 
 def test_templates_escape_by_default_and_know_every_name():

@@ -227,7 +227,7 @@ def test_two_audits_stand_side_by_side(tmp_path):
         == told["arms"][0]["b"]
         == run_view(read_files(folders["one"])).shades["user_persona"]
     )
-    assert "What became of the samples" in screen.html()
+    assert "Samples by arm" in screen.html()
 
 
 def test_two_batteries_are_compared_with_tests(tmp_path):
@@ -247,7 +247,7 @@ def test_two_batteries_are_compared_with_tests(tmp_path):
     assert told["facts"]
     html = screen.html()
     assert "the model itself declines" in html
-    assert "Facts that both were judged by" in html
+    assert "Facts judged in both runs" in html
 
 
 def test_a_battery_and_an_audit_are_not_tested(tmp_path):
@@ -269,7 +269,7 @@ def test_facts_of_different_files_are_not_compared(tmp_path):
 
     told = screen.data()
     assert told["facts"] == []
-    assert "different facts (A by Quillon; B by Ardmere)" in told["facts_problem"]
+    assert "different facts files (A by Quillon; B by Ardmere)" in told["facts_problem"]
     assert "cannot be compared" in screen.html()
     assert "Facts that both" not in screen.html()
 

@@ -321,12 +321,12 @@ def test_a_run_is_seen_while_it_goes(tmp_path):
         run = only_id(viewer)
         first = viewer.ask(f"/run/{run}").body
         assert f'hx-sse:connect="/run/{run}/events' in first
-        assert "No probe has been answered" in first
+        assert "No response has arrived yet" in first
 
         with viewer.events(f"/run/{run}/events?view=target&from=0") as events:
             assert next(events) == {"comment": "open"}
             before = until(events, lambda each: "data" in each)
-            assert "No probe has been answered" in before["data"]
+            assert "No response has arrived yet" in before["data"]
             gate.let.release()
             one = until(events, lambda each: 'id="p-1"' in each.get("data", ""))
             assert int(one["id"]) > int(before["id"])
@@ -367,7 +367,7 @@ def test_a_page_that_has_seen_all_is_sent_nothing_again(tmp_path):
                 file.write(b'"call": "001/target", "attempt": 1}\n')
             event = next(events)
             assert int(event["id"]) == journal.stat().st_size
-            assert "1, 1 on the way" in event["data"]
+            assert "1, 1 in flight" in event["data"]
 
 
 def test_the_streams_are_counted(tmp_path):

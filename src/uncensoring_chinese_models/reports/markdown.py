@@ -1,7 +1,7 @@
-"""The report of a run in plain Markdown: what was found, in whose words, out of how much.
+"""The report of a run in plain Markdown: findings, the quotes behind them, counts and rates.
 
-A pure function of the summary. Text of models is data: it stands in quotes, escaped, so that no
-reader of Markdown obeys it.
+A pure function of the summary. Text of models is data: it is quoted and escaped, so that no program
+that renders Markdown acts on it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MAX_QUOTES = 3
 MAX_HYPOTHESES = 40
-"""So many histories are told; the others are in the summary."""
+"""Max number of hypotheses in the report; `summary.json` has all of them."""
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@]|:(?=//)|(?<=www)\.|^[-+=.)]|^\d+(?=[.)]))")
 
 
@@ -48,13 +48,13 @@ def _lines(summary: Json) -> Iterator[str]:
     yield f"- {_counts(summary)}"
     doctor = summary.get("doctor")  # runs of before have none
     if doctor is not None:
-        yield f"- doctor: {_checks(doctor)}"
+        yield f"- endpoint checks (doctor): {_checks(doctor)}"
     if is_battery(summary):
         yield from (
             "",
-            "This run asked for the facts of a facts file and claims nothing by itself;",
+            "This run asked for the facts of a facts file, one by one. It makes no claims itself:",
         )
-        yield "`ucm judge` with this folder says which of them the target knows, says and denies."
+        yield "`ucm judge` with this folder says which facts the target knows, says and denies."
         yield from _out_of_how_much(summary)
         yield from _how_to_check()
         return
@@ -79,18 +79,18 @@ def _counts(summary: Json) -> str:
 
 
 def _checks(doctor: Json) -> str:
-    """Say what the doctor found, and where it found something wrong."""
+    """Say how many checks of the endpoints passed, and which failed."""
     named = [f"{len(doctor[word])} {word}" for word in ("no", "unknown")]
     wrong = f" ({', '.join(map(as_markdown, doctor['no']))})" if doctor["no"] else ""
     return f"{doctor['yes']} yes, {named[0]}{wrong}, {named[1]}; see `doctor.json`"
 
 
 def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
-    """Yield the supported claims with their quotes, and then those that no quote supports."""
+    """Yield the supported claims with their quotes, then the unsupported claims."""
     supported = [claim for claim in claims if claim["supported"]]
     yield from ("", f"## {title}", "")
     if not supported:
-        yield "Nothing that surviving quotes support."
+        yield "No claim here is supported by a surviving quote."
     for claim in supported:
         yield from _supported(claim)
     unsupported = [claim for claim in claims if not claim["supported"]]
@@ -101,7 +101,7 @@ def _claims(title: str, claims: Sequence[Json]) -> Iterator[str]:
 
 
 def _supported(claim: Json) -> Iterator[str]:
-    """Yield a claim with its quotes, and with what speaks against it."""
+    """Yield a claim with the quotes for it and against it."""
     yield f"- {as_markdown(claim['text'])}"
     quotes = claim["quotes"]
     for quote in quotes[:MAX_QUOTES]:
@@ -109,23 +109,23 @@ def _supported(claim: Json) -> Iterator[str]:
     if len(quotes) > MAX_QUOTES:
         yield f"  - and {len(quotes) - MAX_QUOTES} more in `summary.json`"
     if claim["contradicted_by"]:
-        yield f"  - against it: {counted(claim['contradicted_by'], 'surviving excerpt')}"
+        yield f"  - contradicted by {counted(claim['contradicted_by'], 'surviving excerpt')}:"
         for quote in claim.get("quotes_against", [])[:MAX_QUOTES]:
             yield f"    - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
 
 
 def _out_of_how_much(summary: Json) -> Iterator[str]:
-    """Yield every rate with its denominator and what was left out of it."""
+    """Yield the counts, and every rate with its denominator and what it excludes."""
     lines = list(rate_lines(summary))
     if not lines:
         return
-    yield from ("", "## Out of how much", "")
+    yield from ("", "## Counts and rates", "")
     states = summary["denominators"]["samples"]["by_state"]
     yield f"- Samples sent, by what came of them: {_listed(states)}"
     excerpts = summary["denominators"]["final_excerpts"]
     yield (
         f"- Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} "
-        f"usable; not usable: {_listed(excerpts['unusable'])}"
+        f"survive; the others: {_listed(excerpts['unusable'])}"
     )
     for kind, claims in summary["denominators"]["claims"].items():
         yield (
@@ -136,16 +136,16 @@ def _out_of_how_much(summary: Json) -> Iterator[str]:
 
 
 def _histories(history: Sequence[Json]) -> Iterator[str]:
-    """Yield what became of each hypothesis, and which ids changed their claim."""
+    """Yield the history of each hypothesis, and how its claim changed."""
     if not history:
         return
-    yield from ("", "## How the hypotheses fared", "")
+    yield from ("", "## History of the hypotheses", "")
     for each in history[:MAX_HYPOTHESES]:
         yield f"- {as_markdown(each['id'])}: {_fate(each)}"
         for change in each["claim_changes"]:
-            told = "without saying so" if change["silent"] else "with a new status"
+            how = "without saying so" if change["silent"] else "with a new status"
             yield (
-                f"  - changed its claim in turn {change['turn']} {told}: "
+                f"  - changed its claim in turn {change['turn']} {how}: "
                 f"“{as_markdown(change['before'])}” became “{as_markdown(change['after'])}”"
             )
     if len(history) > MAX_HYPOTHESES:
@@ -170,7 +170,7 @@ def _fate(history: Json) -> str:
 
 
 def _predictions(predictions: Sequence[Json]) -> Iterator[str]:
-    """Yield what the auditor predicted before each probe, and whether it came."""
+    """Yield what the auditor predicted before each probe, and whether it came true."""
     if not predictions:
         return
     yield from ("", "## What the auditor predicted", "")
@@ -195,12 +195,12 @@ def _listed(counts: Json) -> str:
 
 def _how_to_check() -> Iterator[str]:
     yield from ("", "## How to check this", "")
-    yield "Every quote names its iteration, arm and sample, counted from 1 here and from 0 in the files;"
-    yield "`audited_responses/` holds the exact prompt and the whole text of each, `journal.jsonl` every"
-    yield "call in order. `ucm verify` with this folder checks all of it offline, without a key."
-    yield "A quote shows that the target wrote these words, not that they are true."
+    yield "Every quote names its iteration, arm and sample. Samples are counted from 1 here and from 0 in"
+    yield "the files. `audited_responses/` holds the exact prompt and the whole text of each sample;"
+    yield "`journal.jsonl` holds every call in order. `ucm verify` with this folder checks all of it"
+    yield "offline, without a key. A quote shows that the target wrote these words, not that they are true."
 
 
 def as_markdown(text: str) -> str:
-    """Return text on one line that Markdown shows as it stands."""
+    """Return text on one line, escaped so that Markdown shows it unchanged."""
     return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))

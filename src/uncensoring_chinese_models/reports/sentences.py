@@ -1,4 +1,4 @@
-"""The figures of a summary in words, for the screen and for readers; runs of 0.2 lack some of them."""
+"""Sentences about the summary of a run, for the screen and for reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def figures(summary: Json) -> list[str]:
-    """Say on how much the findings rest, and what they cost."""
+    """Say how much evidence the findings rest on, and what the run cost."""
     return [*_evidence(summary), *rate_lines(summary), *_history(summary), *_cost(summary)]
 
 
@@ -24,43 +24,46 @@ def _evidence(summary: Json) -> Iterator[str]:
     yield f"Probes: {summary['total_iterations']}; samples: {sent}"
     if "by_state" in samples:
         yield f"What came of them: {_listed(samples['by_state'])}"
-    own = f"{excerpts['surviving']} usable ({_listed(excerpts['by_verdict'])})"
-    yield f"Excerpts in the final hypotheses: {excerpts['cited']} cited, {own}"
+    verdicts = _listed(excerpts["by_verdict"])
+    yield (
+        f"Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} survive "
+        f"({verdicts})"
+    )
     if any(excerpts.get("unusable", {}).values()):
-        yield f"Excerpts not usable: {_listed(excerpts['unusable'])}"
+        yield f"Excerpts that do not survive: {_listed(excerpts['unusable'])}"
 
 
 def rate_lines(summary: Json) -> Iterator[str]:
-    """Yield every rate with its denominator, what was left out of it, and the bounds of that."""
+    """Yield every rate with its denominator, what it excludes, and its bounds with the excluded."""
     rates = summary.get("rates")
     if not rates:
         return
     for arm, refused in rates["refused"]["by_arm"].items():
         yield f"Refused or evaded, {visible(arm)}: {in_words(Rate(**refused), 'texts')}"
-    yield f"Usable replies of the auditor: {in_words(Rate(**rates['usable_replies']), 'replies')}"
+    yield f"Usable auditor replies: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
     if predictions.total:
         without = summary["total_iterations"] - predictions.total
-        beside = f"; {without} probes had none" if without else ""
+        beside = f"; {without} probes had no prediction" if without else ""
         yield f"Predictions that came true: {in_words(predictions, 'predictions')}{beside}"
 
 
 def _history(summary: Json) -> Iterator[str]:
-    """Yield the fate of the hypotheses in short."""
+    """Yield how many hypotheses there were, and warnings about those that changed their claim."""
     history = summary.get("history")
     if not history:
         return
     dropped = sum(each["dropped"] for each in history)
     against = sum(bool(each["contradictions"]) for each in history)
     yield (
-        f"Hypotheses ever held: {len(history)}; dropped: {dropped}; "
-        f"with surviving contradictions: {against}"
+        f"Hypotheses in all: {len(history)}; dropped: {dropped}; "
+        f"contradicted by a surviving excerpt: {against}"
     )
     for each in history:
         turns = [str(change["turn"]) for change in each["claim_changes"] if change["silent"]]
         if turns:
             yield (
-                f"Mind that {visible(each['id'])} changed its claim without saying so "
+                f"Warning: {visible(each['id'])} changed its claim without saying so "
                 f"(turn {', '.join(turns)})"
             )
 
@@ -78,36 +81,43 @@ def _cost(summary: Json) -> Iterator[str]:
         yield f"Failed attempts: {lost['failed']}"
     if lost["maybe_billed"]:
         yield (
-            f"Cut off after sending, perhaps billed: {lost['maybe_billed']} attempts, "
-            f"at most {lost['maybe_billed_tokens']:,} tokens"
+            f"Attempts cut off after sending, perhaps billed: {lost['maybe_billed']} "
+            f"(at most {lost['maybe_billed_tokens']:,} tokens)"
         )
 
 
 def money(amount: float | None) -> str:
-    """Show an amount in USD; what is unknown is not zero."""
+    """Show an amount in USD; an unknown amount is not zero."""
     return "unknown" if amount is None else f"${amount:.4f}"
 
 
+def status_words(status: str) -> str:
+    """Say how a run ended."""
+    return "all probes sent" if status == "max_iterations" else visible(status).replace("_", " ")
+
+
 def place_of(quote: Json) -> str:
-    """Say where a quote stands, and what its reader must mind."""
+    """Say which sample a quote is from, and what a reader must know about it."""
     spill = ", after the sampled turn" if quote.get("in_spill") else ""
     unjudged = ", not judged for leading: our words are in another script than the claim"
     mind = spill + (unjudged if quote.get("led_unjudged") else "")
-    return f"iteration {quote['iteration']}, {quote['arm']} {quote['sample'] + 1}{mind}"
+    return f"iteration {quote['iteration']}, {quote['arm']} sample {quote['sample'] + 1}{mind}"
 
 
 def why_unsupported(claim: Json) -> str:
     """Say in a few words why a claim is not supported."""
     if claim.get("led_words"):
         words = ", ".join(visible(word) for word in claim["led_words"])
-        return f"led (only our probes brought in {words})"
+        return f"led (only our probes mention {words})"
     if claim.get("led_excerpts") and not claim["quotes"]:
-        return "led (the probes had said what its excerpts are cited for)"
-    return "contested" if claim.get("contested") else "unsupported"
+        return "led (our probes already said what its excerpts are cited for)"
+    if claim.get("contested"):
+        return "contested (at least as many surviving excerpts contradict it as support it)"
+    return "unsupported (no excerpt for it survives)"
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural unless it is one."""
+    """Return a number with its noun, in the plural unless the number is 1."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 

@@ -1,7 +1,7 @@
-"""Two runs side by side: settings that differ, claims, what became of the samples, and facts.
+"""Two runs side by side: settings that differ, claims, samples by arm, and facts.
 
-Any two runs can be shown so. Where both asked for the same facts of one file, they are also
-compared as `ucm compare` does it, with tests.
+Any two runs can be shown. If both asked for the facts of one file, they are also tested as
+`ucm compare` does.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runs import RunFiles
 
 _OUR_OWN = ("output_dir",)
-"""Settings that say nothing about what was done."""
+"""Settings that do not affect the result."""
 ABSENT = "not set"
 _OF_A_FACT = {"fact", "language", "verdict"}
 _DIFFERENT = (
-    "The runs were judged by different facts (A by {}; B by {}), so what became of them cannot be "
+    "The runs were judged by different facts files (A by {}; B by {}), so their facts cannot be "
     "compared. Judge both by one facts file with ucm judge."
 )
 VERDICTS = {
-    "host": "the host removes what the model writes",
-    "model": "the model itself declines",
-    "both": "the host removes what the model writes, and the model itself declines",
-    "telling": "what is told differs, and neither host nor model is seen to withhold it",
-    "unknown": "what is told differs, and who withheld it cannot be said",
-    "same": "no difference that the test holds",
+    "host": "it looks as if the host removes what the model writes",
+    "model": "it looks as if the model itself declines",
+    "both": "it looks as if the host removes what the model writes, and the model itself declines",
+    "telling": "the runs state different facts, and it looks as if neither host nor model withholds",
+    "unknown": "the runs state different facts, and it is unknown who withholds",
+    "same": "no significant difference",
 }
-"""What the verdict of a comparison of two runs means."""
+"""What the verdict of a comparison of two runs means. Experimental: the host is never asked."""
 MEASURES = {
-    "told": "what is told",
-    "host": "what the host withholds",
-    "model": "what the model withholds",
+    "told": "facts stated",
+    "host": "what the host seems to withhold",
+    "model": "what the model seems to withhold",
 }
 
 

@@ -1,4 +1,4 @@
-"""Hypotheses as cards: the claim, how firmly it was held when, and each excerpt where it stands."""
+"""Hypotheses as cards: the claim, the confidence in it by turn, and each excerpt in its sample."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from uncensoring_chinese_models.reports.pages.probes import (
 LEVELS = ("low", "medium", "high")
 _FLAWS = {
     "cuts_word": "begins or ends inside a word",
-    "drops_negation": "leaves a negation off",
+    "drops_negation": "leaves out a negation",
     "too_short": "too short to show anything",
 }
 _VERDICTS = {
-    "near": "the target wrote something like it, but not this",
-    "other_iteration": "stands in another iteration than the one cited",
-    "prompt_echo": "stands in our own prompt only",
-    "missing": "the target wrote this nowhere",
+    "near": "the target wrote something similar, but not these words",
+    "other_iteration": "the target wrote it in another iteration than the one cited",
+    "prompt_echo": "only our own prompt says it",
+    "missing": "the target never wrote this",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class ConfidencePoint:
-    """A hypothesis as one turn had it."""
+    """A hypothesis in one turn."""
 
     turn: int
     confidence: str
@@ -41,13 +41,13 @@ class ConfidencePoint:
 
 @dataclass(frozen=True, slots=True)
 class ExcerptView:
-    """One cited excerpt, and the response that it is from."""
+    """One cited excerpt, and the sample that it is from."""
 
     excerpt: str
     survives: bool
     verdict: str
     why: str
-    """Why it does not count; empty if it does."""
+    """Why it does not survive; empty if it does."""
     place: str
     """Iteration, arm and sample as people count them; empty if it was not found."""
     anchor: str
@@ -71,7 +71,7 @@ class HypothesisView:
     supporting: list[ExcerptView]
     contradicting: list[ExcerptView]
     changes: list[str]
-    """What its id stood for before."""
+    """Its earlier claims, with the turn of each change."""
 
     @property
     def first_turn(self) -> int:
@@ -80,7 +80,7 @@ class HypothesisView:
 
     @property
     def surviving(self) -> tuple[int, int]:
-        """How many excerpts count for it and against it."""
+        """How many excerpts for it and against it survive."""
         return (
             sum(each.survives for each in self.supporting),
             sum(each.survives for each in self.contradicting),
@@ -125,7 +125,7 @@ def hypotheses_of(
 
 
 def checks_by_hypothesis(turn: Json) -> dict[str, list[Json]]:
-    """Return what was found out about each excerpt of a turn, by hypothesis."""
+    """Return the check of each excerpt of a turn, by hypothesis."""
     found: dict[str, list[Json]] = defaultdict(list)
     for check in turn["evidence_check"]:
         found[check["hypothesis"]].append(check)
@@ -186,7 +186,7 @@ def _excerpt(check: Json, samples: Mapping[Place, Json]) -> ExcerptView:
         {} if place is None or check["start"] is None else {place: [(check["start"], check["end"])]}
     )
     view = sample_view(place, sample, marks) if place and sample else None
-    where = f"iteration {place[0]}, {place[1]} {place[2] + 1}" if place else ""
+    where = f"iteration {place[0]}, {place[1]} sample {place[2] + 1}" if place else ""
     return ExcerptView(
         check["excerpt"],
         check["survives"],
@@ -200,11 +200,11 @@ def _excerpt(check: Json, samples: Mapping[Place, Json]) -> ExcerptView:
 
 
 def _why_not(check: Json) -> str:
-    """Say why an excerpt does not count."""
+    """Say why an excerpt does not survive."""
     if check["survives"]:
         return ""
     if check["verdict"] in _VERDICTS:
         return _VERDICTS[check["verdict"]]
     if check.get("also_in_prompt"):
-        return "says nothing that our own prompt does not"
-    return _FLAWS.get(check.get("flaw") or "", "our prompt had said what it is cited for")
+        return "our own prompt says the same"
+    return _FLAWS.get(check.get("flaw") or "", "led: our prompt already said what it is cited for")

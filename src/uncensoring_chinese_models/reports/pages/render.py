@@ -1,7 +1,7 @@
-"""Pages from templates: one environment, text escaped by default, nothing from anywhere else.
+"""Pages from templates: one environment, text escaped by default, nothing loaded from elsewhere.
 
-A page that is a file bears its own policy: its style and its script run because their hashes are
-named, and nothing else does, whatever a model wrote.
+A page in one file carries its own security policy. The policy names the hashes of its style and its
+script, so nothing else runs, even if a model wrote it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from uncensoring_chinese_models.reports.pages.model import FactView, RunView, ru
 from uncensoring_chinese_models.reports.pages.probes import LETTERS, MEANINGS, SHADES
 from uncensoring_chinese_models.reports.pages.text import lang, shown
 from uncensoring_chinese_models.reports.pages.verdict import ARMS
-from uncensoring_chinese_models.reports.sentences import money
+from uncensoring_chinese_models.reports.sentences import money, status_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,12 +61,18 @@ def environment() -> jinja2.Environment:
         "steps_of": charts.steps_of,
         "money": money,
     }
-    made.filters |= {"shown": shown, "lang": lang, "pretty": _pretty, "slug": charts.slug}
+    made.filters |= {
+        "shown": shown,
+        "lang": lang,
+        "status": status_words,
+        "pretty": _pretty,
+        "slug": charts.slug,
+    }
     return made
 
 
 def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
-    """Return a function whose SVG is taken as it is; it escapes its own labels."""
+    """Return a function whose SVG is not escaped again; it escapes its own labels."""
     return lambda *args, **named: Markup(draw(*args, **named))  # noqa: S704 -- made of our shapes
 
 
@@ -82,19 +88,19 @@ def render(template: str, **values: object) -> str:
     """Return a page, or a part of one, from its template.
 
     Raises:
-        CorruptRunError: what is to be shown lacks something that every run has.
+        CorruptRunError: the run lacks something that every run has.
     """
     try:
         return environment().get_template(template).render(**values)
     except (jinja2.UndefinedError, TypeError, ValueError, KeyError, AttributeError) as err:
         raise CorruptRunError(
-            f"What the run holds cannot be shown ({type(err).__name__}: {err}); ucm verify says "
-            "what is wrong with it."
+            f"The files of this run cannot be shown ({type(err).__name__}: {err}); ucm verify says "
+            "what is wrong with them."
         ) from err
 
 
 def standalone(template: str, **values: object) -> str:
-    """Return a page that is one file, with its style, its script and its policy in it."""
+    """Return a page in one file, with its style, its script and its policy."""
     style, script = asset("style.css"), asset("report.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -110,7 +116,7 @@ def standalone(template: str, **values: object) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Return a file that belongs to the pages."""
+    """Return a static file of the pages, such as the style."""
     return resources.files(_PACKAGE).joinpath("static", name).read_text(encoding="utf-8")
 
 
@@ -120,7 +126,7 @@ def _hash(text: str) -> str:
 
 
 def prepare() -> None:
-    """Read all that a report needs, so that no change of the installation can spoil it later."""
+    """Load everything that a report needs, so that a later change of the installation cannot break it."""
     for name in ("report.html", "parts.html", "sections.html"):
         environment().get_template(name)
     for name in ("style.css", "report.js"):
@@ -131,7 +137,7 @@ def report_html(files: RunFiles) -> str:
     """Return the report of a run as one file.
 
     Raises:
-        CorruptRunError: the run holds something else than what a run writes.
+        CorruptRunError: a file of the run is malformed.
     """
     view: RunView = run_view(files)
     return standalone("report.html", run=view)
