@@ -31,7 +31,7 @@ from uncensoring_chinese_models.audit.baseline.transcript import FOLLOW_UP
 from uncensoring_chinese_models.audit.loop import run_audit, sample_target
 from uncensoring_chinese_models.audit.predictions import check_predictions
 from uncensoring_chinese_models.audit.reply import parse_reply
-from uncensoring_chinese_models.audit.turns import AuditEnded, AuditorTurn
+from uncensoring_chinese_models.audit.turns import AuditEnding, AuditorTurn
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.domain import STRATEGIES, Call, Reply, Response
@@ -149,7 +149,7 @@ class Audited:
         events = asyncio.run(_all_events(config, target))
         self.turns = [event for event in events if isinstance(event, AuditorTurn)]
         self.responses = [event for event in events if isinstance(event, Response)]
-        (self.ended,) = [event for event in events if isinstance(event, AuditEnded)]
+        (self.ended,) = [event for event in events if isinstance(event, AuditEnding)]
 
     @property
     def claims(self) -> str:

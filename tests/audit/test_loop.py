@@ -9,7 +9,7 @@ import pytest
 
 from tests.provider import DEBATABLE_SHAPES, HOPELESS_SHAPES, LEGIBLE_SHAPES, ScriptedTarget
 from tests.support import audit_here, audited_provider, heard
-from uncensoring_chinese_models.audit.turns import AuditEnded, AuditorTurn
+from uncensoring_chinese_models.audit.turns import AuditEnding, AuditorTurn
 from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
@@ -44,7 +44,7 @@ def test_events_come_in_the_order_of_the_method(tmp_path):
         run = audit_here(tmp_path, provider, max_iterations=2)
 
     kinds = [type(event) for event in run.watcher.events]
-    assert kinds == [AuditorTurn, Response, AuditorTurn, Response, AuditorTurn, AuditEnded]
+    assert kinds == [AuditorTurn, Response, AuditorTurn, Response, AuditorTurn, AuditEnding]
 
 
 def test_auditor_that_has_learned_enough_ends_the_run(tmp_path):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.audit.auditor import FORMAT_REFUSED
     from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
     from uncensoring_chinese_models.audit.evidence import check_excerpt
-    from uncensoring_chinese_models.audit.loop import iteration_needs, run_audit
+    from uncensoring_chinese_models.audit.loop import run_audit
     from uncensoring_chinese_models.audit.predictions import IN_WORDS, check_prediction
     from uncensoring_chinese_models.audit.prompt import (
         BUILT_IN,
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         prompt_parts,
     )
     from uncensoring_chinese_models.audit.reply import response_format
+    from uncensoring_chinese_models.audit.spending import iteration_needs
     from uncensoring_chinese_models.audit.states import (
         BLOCKED,
         ENDED_EARLY,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.audit.summary import RunRecord, summarise
     from uncensoring_chinese_models.audit.turns import (
-        AuditEnded,
+        AuditEnding,
         AuditEvent,
         AuditorTurn,
         Evidence,
@@ -48,7 +49,7 @@ __all__ = [
     "IN_WORDS",
     "JUDGED",
     "UNREAD",
-    "AuditEnded",
+    "AuditEnding",
     "AuditEvent",
     "AuditorPrompt",
     "AuditorTurn",

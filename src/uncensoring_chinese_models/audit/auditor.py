@@ -1,12 +1,10 @@
-"""Asking the auditor: one question, re-asked until its reply can be used or patience ends."""
+"""The auditor: asks its model for a turn, and re-asks until the reply can be used."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.audit.evidence import check_hypotheses
-from uncensoring_chinese_models.audit.leading import Leads
 from uncensoring_chinese_models.audit.prompt import AuditorPrompt
 from uncensoring_chinese_models.audit.reply import ParsedReply, parse_reply, response_format
 from uncensoring_chinese_models.audit.turns import AuditorTurn, Parse
@@ -44,20 +42,20 @@ class _Question:
     warned_of_role_tokens: bool = False
 
 
-class Interviewer:
-    """Asks the auditor, and insists on a reply that can be used."""
+class Auditor:
+    """Asks the auditor's model, at most `auditor_re_asks` times more if a reply cannot be used."""
 
     def __init__(
-        self, config: AuditConfig, auditor: ModelClient, prompt_file: str | None = None
+        self, config: AuditConfig, client: ModelClient, prompt_file: str | None = None
     ) -> None:
         self._config = config
-        self._auditor = auditor
+        self._client = client
         wanted = {"json_schema": response_format(), "json_object": {"type": "json_object"}}
         wanted_format = wanted.get(config.auditor_response_format)
         self.prompt = AuditorPrompt(config, wanted_format, prompt_file)
         self._with_format = config.auditor_response_format != "none"
 
-    async def ask_turn(self, history: Sequence[Step], sampler: Sampler) -> AuditorTurn:
+    async def next_turn(self, history: Sequence[Step], sampler: Sampler) -> AuditorTurn:
         """Ask for hypotheses and the next probe."""
         key = CallKey(len(history) + 1, "auditor", "turn")
         messages = self.prompt.turn_messages(history)
@@ -66,7 +64,7 @@ class Interviewer:
         )
         return await self._ask(question)
 
-    async def ask_closing(
+    async def closing_turn(
         self, history: Sequence[Step], number: int, why: str, gate: Gate
     ) -> AuditorTurn:
         """Ask for the final summary; texts are cut if the budget asks for it."""
@@ -104,7 +102,7 @@ class Interviewer:
                 question.problems.append(str(err))
                 messages = self.prompt.re_ask_messages(question.messages, reply.text, str(err))
                 continue
-            return _turn(question, parsed, reply, sent, self._config.topic)
+            return _turn(question, parsed, reply, sent)
         raise AuditorReplyError(
             f"the auditor gave no usable reply in {len(question.problems)} attempts; "
             f"the last problem was: {question.problems[-1]}",
@@ -120,14 +118,14 @@ class Interviewer:
         with_format = self._with_format
         call = self.prompt.call(key, messages, with_format=with_format)
         try:
-            return await self._auditor.complete(call), call.body["messages"]
+            return await self._client.complete(call), call.body["messages"]
         except RejectedError as err:
             if not with_format or err.status not in FORMAT_REFUSED:
                 raise
         self._with_format = False
         key = replace(key, purpose="schema_fallback")
         call = self.prompt.call(key, messages, with_format=False)
-        return await self._auditor.complete(call), call.body["messages"]
+        return await self._client.complete(call), call.body["messages"]
 
     def _read(self, question: _Question, reply: Reply) -> ParsedReply:
         """Validate the reply, and refuse what would spoil the audit."""
@@ -167,13 +165,9 @@ class Interviewer:
             )
 
 
-def _turn(
-    question: _Question, parsed: ParsedReply, reply: Reply, sent: list[Json], topic: str
-) -> AuditorTurn:
-    """Return the accepted turn, its quotes checked against what the target wrote."""
+def _turn(question: _Question, parsed: ParsedReply, reply: Reply, sent: list[Json]) -> AuditorTurn:
+    """Return the accepted turn; its excerpts are not checked yet."""
     history, accepted = question.history, parsed.reply
-    heard = [step.response for step in history]
-    checks = check_hypotheses(accepted.hypotheses, heard)
     before = history[-1].turn.parsed.hypotheses if history else ()
     kept = {hypothesis.id for hypothesis in accepted.hypotheses}
     return AuditorTurn(
@@ -182,7 +176,7 @@ def _turn(
         input_messages=sent,
         raw_response=reply.text or "",
         parsed=accepted,
-        evidence_check=Leads(heard, topic).mark(checks, accepted.hypotheses),
+        evidence_check=(),
         parse=Parse(
             rung=parsed.rung,
             re_asked=len(question.problems),

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.audit.predictions import (
     rate_of_predictions,
 )
 from uncensoring_chinese_models.audit.states import State, count_states, rate_of_refusal, state_of
-from uncensoring_chinese_models.audit.turns import AuditEnded, AuditorTurn, ExcerptVerdict
+from uncensoring_chinese_models.audit.turns import AuditEnding, AuditorTurn, ExcerptVerdict
 from uncensoring_chinese_models.domain import Outcome, Response, Rung
 from uncensoring_chinese_models.models import spend
 from uncensoring_chinese_models.rates import rate
@@ -40,7 +40,7 @@ class RunRecord:
     topic: str
     turns: list[AuditorTurn] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
-    ended: AuditEnded | None = None
+    ended: AuditEnding | None = None
     doctor: Json | None = None
     """The doctor's verdicts in short, if it was asked."""
 
@@ -56,7 +56,7 @@ class RunRecord:
 
 def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
     """Return the findings and the figures of a run that ended."""
-    ended = record.ended or AuditEnded("auditor_failed")
+    ended = record.ended or AuditEnding("auditor_failed")
     last = record.turns[-1] if record.turns else None
     conclusion = last.parsed.final_summary if last else None
     hypotheses = last.parsed.hypotheses if last else ()

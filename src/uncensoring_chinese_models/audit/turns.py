@@ -232,17 +232,17 @@ class AuditorTurn:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditEnded:
-    """The last event of a run that ended by itself."""
+class AuditEnding:
+    """How an audit ended: the loop's last event."""
 
     status: Status
     detail: str | None = None
-    """What went wrong, in one sentence, where something did."""
+    """What went wrong, in one sentence; None if nothing did."""
     unparsed: int = 0
     """Replies of the auditor after its last turn that could not be used."""
 
 
-AuditEvent = AuditorTurn | Response | AuditEnded
+AuditEvent = AuditorTurn | Response | AuditEnding
 
 
 def turn_to_json(turn: AuditorTurn, run: str) -> Json:

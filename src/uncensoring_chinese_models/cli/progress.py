@@ -11,7 +11,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
-from uncensoring_chinese_models.audit import IN_WORDS, AuditEnded, AuditorTurn, check_prediction
+from uncensoring_chinese_models.audit import IN_WORDS, AuditEnding, AuditorTurn, check_prediction
 from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.reports import counted, figures, place_of, why_unsupported
@@ -74,7 +74,7 @@ class Progress:
             self._turn(event)
         elif isinstance(event, Response):
             self._response(event, budget)
-        elif isinstance(event, AuditEnded):
+        elif isinstance(event, AuditEnding):
             self._stop_waiting()
 
     def notice(self, notice: Notice) -> None:

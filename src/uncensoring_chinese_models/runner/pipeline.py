@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import (
-    AuditEnded,
+    AuditEnding,
     AuditorTurn,
     RunRecord,
     run_audit,
@@ -119,7 +119,7 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
         parts.gate.cut_off(_SCORING)
     if scored is None:
         detail = "the budget did not cover scoring by likelihood"
-        record.ended = AuditEnded("budget", detail, record.ended.unparsed)
+        record.ended = AuditEnding("budget", detail, record.ended.unparsed)
     else:
         parts.store.write_likelihood(to_json(method, scored))
 
@@ -160,7 +160,7 @@ def _store(store: RunStore, event: AuditEvent, run: str) -> None:
 
 def _finish(parts: Parts, record: RunRecord) -> Json:
     """Write the ending: the journal's footer before the report, and the summary last."""
-    ended = record.ended or AuditEnded("auditor_failed")
+    ended = record.ended or AuditEnding("auditor_failed")
     journal, store = parts.journal, parts.store
     store.prune(
         max((turn.iteration for turn in record.turns), default=0),
