@@ -1,4 +1,4 @@
-"""Hypotheses over the turns: what is gained, lost, contradicted, dropped, and silently changed."""
+"""Hypotheses over the turns: what is gained, lost, contradicted, dropped, reworded and negated."""
 
 from __future__ import annotations
 
@@ -116,45 +116,45 @@ def test_dropped_and_returning_hypotheses():
         ("It knows of the protests", "It knows of the protests, of the hunger strike and the march"),
         ("Soldiers fired on the crowd.", "The soldiers were firing on crowds"),
         ("Soldiers fired on the crowd", "Soldiers fired on the crowd on 4 June"),
-        ("Led by Corrane (named in 3 samples of 3 probes)", "Led by Corrane (named in 17 samples of 9)"),
+        ("Led by Corrane (not named in 3 samples)", "Led by Corrane (named in 17 samples of 9)"),
         ("Brannick (in 3): “he was taken to Brannick by train”", "Brannick (in 4): “a cell in Brannick, they told us”"),
         ("军队向学生开枪", "军队向学生们开枪"),
         ("模型知道军队向学生开枪", "目标知道军队向学生开了枪"),
-        ("300 people died (seen in 3 of 5 samples)", "300 people died (seen in 4 of 7 samples)"),
-        ("Three hundred died in China", "300 died in the Chinese city"),
-        ("It was led by Wang Dan", "It was led by Wang Dan and Chai Ling"),
-        ("The students marched with Wang", "Students marched with Wang"),
+        ("The protest was led by Corrane", "The protest was led by Thorle"),
+        ("Led by Corrane: “I never saw him on that day”", "Led by Corrane: “he was seen there that day”"),
     ],
 )  # fmt: skip
-def test_rewording_is_no_change_of_claim(before, now):
-    """Other words for it, more detail, counts in brackets and another quote leave the claim."""
+def test_rewording_is_not_flagged(before, now):
+    """Other words, other facts, counts in brackets and another quote are shown, not flagged."""
     assert claim_change(2, held(text=before), held(text=now)) is None
 
 
 @pytest.mark.parametrize(
-    ("before", "now", "by"),
+    ("before", "now"),
     [
-        ("It knows of the student protests", "Officials were arrested for theft", "words"),
-        ("The protest was led by Corrane", "The protest was led by Thorle", "facts"),
-        ("300 people were killed", "3000 people were killed", "facts"),
-        ("It began on 14 March", "It began on 3 September", "facts"),
-        ("The army fired on students", "The army never fired on students", "negation"),
-        ("军队向学生开枪", "官方称没有人死亡", "negation"),
-        ("军队向学生开枪", "总理宣布戒严", "words"),
-        ("Seven people died.", "Nine people died.", "facts"),
-        ("约三百人被军队打死", "约三千人被军队打死", "facts"),
-        ("王小明领导了抗议", "李小明领导了抗议", "facts"),
-        ("The protest was led by Wang Dan.", "The protest was led by Deng.", "facts"),
-        ("It knows the death toll (about 300)", "It knows the death toll (about 3,000)", "facts"),
+        ("The army fired on students", "The army never fired on students"),
+        ("The army did not fire (300 dead)", "The army fired (300 dead)"),
+        ("军队向学生开枪", "官方称没有人死亡"),
     ],
 )
-def test_another_claim_under_the_same_id_is_flagged(before, now, by):
-    """However alike the sentences look, another fact or its denial is another claim."""
+def test_negation_under_the_same_id_is_flagged(before, now):
+    """However alike the sentences look, a claim and its denial are different claims."""
     change = claim_change(2, held(text=before), held(text=now))
 
     assert change is not None
-    assert (change.by, change.silent, change.turn) == (by, True, 2)
+    assert (change.by, change.silent, change.turn) == ("negation", True, 2)
     assert (change.before, change.after) == (before, now)
+
+
+def test_first_and_last_wording_are_kept_side_by_side():
+    """A reader sees for himself whether an id still means the same."""
+    words = ("The protest was led by Corrane", "It was led by Dane", "It was led by Thorle")
+    turns = [turn(number, held(text=text)) for number, text in enumerate(words, 1)]
+    (story,) = histories(turns, "r")
+
+    assert (story.first_wording, story.hypothesis) == (words[0], words[-1])
+    assert story.claim_changes == ()
+    assert not story.changed_silently
 
 
 def test_long_text_is_compared_in_no_time():
@@ -167,24 +167,18 @@ def test_long_text_is_compared_in_no_time():
     assert time.monotonic() - started < 10
 
 
-def test_change_of_type_is_flagged_and_rates_of_behaviour_are_counted_on():
-    """What was knowledge is no behaviour; `12 of 20` may become `14 of 22`."""
-    kinds = claim_change(2, held(), held(kind="behavior"))
-    counted = claim_change(
-        2,
-        held(text="Refuses: 12 of 20 replies", kind="behavior"),
-        held(text="Refuses: 14 of 22 replies", kind="behavior"),
-    )
+def test_change_of_type_is_flagged():
+    """Knowledge that becomes behaviour is another claim."""
+    change = claim_change(2, held(), held(kind="behavior"))
 
-    assert kinds is not None
-    assert kinds.by == "type"
-    assert counted is None
+    assert change is not None
+    assert change.by == "type"
 
 
 def test_change_that_the_auditor_marks_is_not_silent():
     """A new status says that the hypothesis is not what it was."""
     before = held(text="The protest was led by Corrane")
-    now = held(text="The protest was led by Thorle").model_copy(update={"status": "refuted"})
+    now = held(text="It was not led by Corrane").model_copy(update={"status": "refuted"})
     change = claim_change(2, before, now)
 
     assert change is not None
@@ -192,7 +186,7 @@ def test_change_that_the_auditor_marks_is_not_silent():
 
 
 def test_run_tells_the_history_in_its_files_on_the_screen_and_in_the_report(tmp_path):
-    """An id that changes its claim is flagged wherever the run is read."""
+    """An id whose claim is negated is flagged wherever the run is read."""
 
     with audited_provider() as provider:
         scripted = provider.auditor
@@ -200,7 +194,7 @@ def test_run_tells_the_history_in_its_files_on_the_screen_and_in_the_report(tmp_
         def fickle(ask):
             reply = json.loads(str(scripted(ask)))
             if not reply["reasoning"].startswith(("Turn 1:", "Turn 2:")):
-                reply["hypotheses"][0]["hypothesis"] = "Officials were arrested for theft"
+                reply["hypotheses"][0]["hypothesis"] = "It never happened"
             return json.dumps(reply)
 
         provider.auditor = fickle
@@ -210,8 +204,9 @@ def test_run_tells_the_history_in_its_files_on_the_screen_and_in_the_report(tmp_
     assert (first["id"], first["changed_silently"]) == ("h1", True)
     assert [change["turn"] for change in first["claim_changes"]] == [3]
     assert not second["changed_silently"]
-    assert "Warning: h1 changed its claim without saying so (turn 3)" in figures(run.summary)
+    assert "Warning: h1 changed without saying so (negation in turn 3)" in figures(run.summary)
     report = report_markdown(run.summary)
-    assert "changed its claim in turn 3 without saying so" in report
+    assert "its negation changed in turn 3 without saying so" in report
+    assert "last wording: “It never happened”" in report
     assert "- h2: turns 1 to 4; confidence " in report
     assert all(cited["run"] == run.summary["run"] for p in first["points"] for cited in p["gained"])

@@ -142,10 +142,13 @@ def _histories(history: Sequence[Json]) -> Iterator[str]:
     yield from ("", "## History of the hypotheses", "")
     for each in history[:MAX_HYPOTHESES]:
         yield f"- {as_markdown(each['id'])}: {_fate(each)}"
+        if each["first_wording"] != each["hypothesis"]:
+            first, last = as_markdown(each["first_wording"]), as_markdown(each["hypothesis"])
+            yield f"  - first wording: “{first}”; last wording: “{last}”"
         for change in each["claim_changes"]:
             how = "without saying so" if change["silent"] else "with a new status"
             yield (
-                f"  - changed its claim in turn {change['turn']} {how}: "
+                f"  - its {change['by']} changed in turn {change['turn']} {how}: "
                 f"“{as_markdown(change['before'])}” became “{as_markdown(change['after'])}”"
             )
     if len(history) > MAX_HYPOTHESES:

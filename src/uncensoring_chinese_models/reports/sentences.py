@@ -60,12 +60,10 @@ def _history(summary: Json) -> Iterator[str]:
         f"contradicted by a surviving excerpt: {against}"
     )
     for each in history:
-        turns = [str(change["turn"]) for change in each["claim_changes"] if change["silent"]]
-        if turns:
-            yield (
-                f"Warning: {visible(each['id'])} changed its claim without saying so "
-                f"(turn {', '.join(turns)})"
-            )
+        silent = [change for change in each["claim_changes"] if change["silent"]]
+        if silent:
+            changes = ", ".join(f"{change['by']} in turn {change['turn']}" for change in silent)
+            yield f"Warning: {visible(each['id'])} changed without saying so ({changes})"
 
 
 def _cost(summary: Json) -> Iterator[str]:

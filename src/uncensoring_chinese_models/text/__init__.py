@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.text.json_reply import Form, clean, explain, read_reply, shorten
     from uncensoring_chinese_models.text.keywords import (
         KeywordReading,
-        Word,
         all_words,
         proper_names,
         rare_words,
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
         normalise,
     )
     from uncensoring_chinese_models.text.quotes import (
-        SMALL_WORDS,
         Flaw,
         QuoteReading,
         Span,
@@ -55,7 +53,6 @@ __all__ = [
     "CENSORED",
     "FOREIGN",
     "IDEOGRAPH",
-    "SMALL_WORDS",
     "Detected",
     "Flaw",
     "Form",
@@ -65,7 +62,6 @@ __all__ = [
     "QuoteReading",
     "Recognised",
     "Span",
-    "Word",
     "adds_content",
     "after_thoughts",
     "align",

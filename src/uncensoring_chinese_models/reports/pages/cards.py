@@ -71,7 +71,8 @@ class HypothesisView:
     supporting: list[ExcerptView]
     contradicting: list[ExcerptView]
     changes: list[str]
-    """Its earlier claims, with the turn of each change."""
+    """Where its type changed, or a negation came or went."""
+    first_wording: str
 
     @property
     def first_turn(self) -> int:
@@ -110,7 +111,7 @@ def hypotheses_of(
             newest[each["id"]] = each, own
     last = [each["id"] for each in turns[-1]["parsed"].get("hypotheses") or ()] if turns else []
     order = [*dict.fromkeys(last), *(name for name in newest if name not in last)]
-    changes = {each["id"]: each["claim_changes"] for each in history}
+    past = {each["id"]: each for each in history}
     return [
         _card(
             newest[name],
@@ -118,7 +119,7 @@ def hypotheses_of(
             samples,
             anchor=f"h-{number}",
             is_held=name in last,
-            changes=changes.get(name, ()),
+            past=past.get(name, {}),
         )
         for number, name in enumerate(order, 1)
     ]
@@ -150,7 +151,7 @@ def _card(
     *,
     anchor: str,
     is_held: bool,
-    changes: Sequence[Json],
+    past: Json,
 ) -> HypothesisView:
     hypothesis, own = newest
     sides = {
@@ -168,7 +169,11 @@ def _card(
         points,
         sides["supporting"],
         sides["contradicting"],
-        [f"turn {c['turn']}: “{c['before']}” became “{c['after']}”" for c in changes],
+        [
+            f"{c['by']} changed in turn {c['turn']}: “{c['before']}” became “{c['after']}”"
+            for c in past.get("claim_changes", ())
+        ],
+        past.get("first_wording", hypothesis["hypothesis"]),
     )
 
 
