@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, get_args
 
 import pytest
@@ -11,8 +12,6 @@ from hypothesis import strategies as st
 
 from uncensoring_chinese_models.audit.baseline.mentions import (
     find_mentions,
-    spelt_number,
-    stem,
     stems,
 )
 from uncensoring_chinese_models.audit.baseline.transcript import read_transcript
@@ -20,6 +19,8 @@ from uncensoring_chinese_models.audit.prompt import AuditorPrompt, Step, mark_un
 from uncensoring_chinese_models.audit.turns import AuditorReply, AuditorTurn, Parse
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.domain import Arm, Outcome, Response, Sample, Usage
+from uncensoring_chinese_models.text.numbers import spelt_value
+from uncensoring_chinese_models.text.words import singular
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -397,13 +398,13 @@ def test_no_text_names_anything_beside_itself(text):
 )
 def test_numbers_in_words_have_their_value(words, value):
     """Tens, hundreds and thousands are put together as they are spoken."""
-    assert spelt_number(words) == value
+    assert spelt_value(re.findall("[a-z]+", words.lower())) == value
 
 
 @pytest.mark.parametrize(
     "words",
     ["scarf scarves scarf's Scarf\u2019s", "dyer dyers Dyers'", "city cities", "mass masses"],
 )
-def test_forms_of_a_word_have_one_stem(words):
+def test_forms_of_a_word_have_one_singular(words):
     """Case, plural and possessive make no other thing."""
-    assert len({stem(word) for word in words.split()}) == 1
+    assert len({singular(word) for word in words.split()}) == 1

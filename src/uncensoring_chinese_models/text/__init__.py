@@ -24,6 +24,14 @@ if TYPE_CHECKING:
         as_written,
         normalise,
     )
+    from uncensoring_chinese_models.text.numbers import (
+        CARDINALS,
+        MAX_FIGURE_CHARACTERS,
+        MONTHS,
+        NUMBER_WORDS,
+        day_words,
+        spelt_value,
+    )
     from uncensoring_chinese_models.text.quotes import (
         Flaw,
         QuoteReading,
@@ -48,11 +56,16 @@ if TYPE_CHECKING:
         recognise,
     )
     from uncensoring_chinese_models.text.spreadsheets import harmless
+    from uncensoring_chinese_models.text.words import most_common_words, singular
 
 __all__ = [
+    "CARDINALS",
     "CENSORED",
     "FOREIGN",
     "IDEOGRAPH",
+    "MAX_FIGURE_CHARACTERS",
+    "MONTHS",
+    "NUMBER_WORDS",
     "Detected",
     "Flaw",
     "Form",
@@ -69,6 +82,7 @@ __all__ = [
     "as_written",
     "clean",
     "cuts_word",
+    "day_words",
     "drops_negation",
     "explain",
     "harmless",
@@ -77,6 +91,7 @@ __all__ = [
     "is_too_short",
     "language_of",
     "likeness",
+    "most_common_words",
     "negations",
     "normalise",
     "preview",
@@ -88,6 +103,8 @@ __all__ = [
     "recognise",
     "script_of",
     "shorten",
+    "singular",
+    "spelt_value",
     "tokens",
     "visible",
 ]

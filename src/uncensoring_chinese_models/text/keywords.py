@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, cached_property, lru_cache
-from importlib.resources import files
 from typing import Literal, NamedTuple
 
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, normalise
@@ -29,7 +28,8 @@ from uncensoring_chinese_models.text.numbers import (
     han_value,
     spelt_value,
 )
-from uncensoring_chinese_models.text.quotes import SMALL_WORDS, stem
+from uncensoring_chinese_models.text.quotes import SMALL_WORDS
+from uncensoring_chinese_models.text.words import most_common_words, stem
 
 Weight = Literal["rare", "name", "common"]
 
@@ -204,10 +204,7 @@ def _weight(root: str, *, is_capital: bool) -> Weight:
 
 @cache
 def _common_stems(most: int) -> frozenset[str]:
-    data = files("uncensoring_chinese_models.text").joinpath("common_words.txt")
-    return frozenset(
-        map(stem, [*data.read_text("utf-8").split()[:most], *NUMBER_WORDS, *SCALE_WORDS])
-    )
+    return frozenset(map(stem, (*most_common_words(most), *NUMBER_WORDS, *SCALE_WORDS)))
 
 
 def _counted(words: list[Word], folded: str) -> Iterator[Word]:

@@ -17,6 +17,8 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, joins, normalise
+from uncensoring_chinese_models.text.numbers import CARDINALS, HAN_NUMERALS, SCALE_WORDS
+from uncensoring_chinese_models.text.words import stem
 
 Tier = Literal["exact", "normalised", "near"]
 Flaw = Literal["cuts_word", "drops_negation", "too_short"]
@@ -41,11 +43,10 @@ _AROUND = 64
 
 _ELLIPSIS = re.compile(r"\[ ?\.(?: ?\.){2,} ?\]|\( ?\.(?: ?\.){2,} ?\)|\.(?: ?\.){2,}")
 _LETTER = rf"[^\W\d_{IDEOGRAPH}]"
-_NUMERALS = "〇零一二两兩三四五六七八九十百千万萬亿億兆壹贰叁肆伍陆柒捌玖拾佰仟廿卅几数半"
+_COUNTED = "|".join(word for word, value in CARDINALS.items() if value)  # not the zero- of a name
+_NUMERALS = f"{HAN_NUMERALS}兆廿卅几数半"
 _NUMBER_WORD = (
-    rf"(?<!{_LETTER})(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
-    "(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|"
-    rf"half|(?:dozen|hundred|thousand|million|billion|trillion)s?)(?!{_LETTER})"
+    rf"(?<!{_LETTER})(?:{_COUNTED}|half|(?:dozen|{'|'.join(SCALE_WORDS)})s?)(?!{_LETTER})"
 )
 _FIGURE = re.compile(rf"\d+(?:[.,]\d+)*|[{_NUMERALS}]+|{_NUMBER_WORD}")
 # 1,000 and 38th and 5% and 三百万 and 1989-06-04, and also "two hundred and fifty" or "3 million"
@@ -90,7 +91,6 @@ SMALL_WORDS = frozenset(
     )
 )
 """Small words and bare assents."""
-_INFLECTED = re.compile(r"(?<=[a-z]{3})(?:ing|ed|es|s|d|e)$")
 _ALIKE_SCORE = 80
 
 
@@ -234,11 +234,6 @@ def adds_content(quote: str, ours: Iterable[str]) -> bool:
 
 def _content_words(normalised: str) -> list[str]:
     return _WORD_OR_NUMBER.findall(_THOUSANDS.sub("", normalised))
-
-
-def stem(word: str) -> str:
-    """Return a normalised English word without its inflection: ``fired`` and ``fires`` are one."""
-    return _INFLECTED.sub("", word)
 
 
 def differs_in_fact(one: str, other: str) -> bool:

@@ -18,11 +18,10 @@ from uncensoring_chinese_models.audit.baseline.finding import Finding, Voice
 from uncensoring_chinese_models.audit.baseline.mentions import (
     content_stems,
     find_mentions,
-    stem,
     stems,
 )
 from uncensoring_chinese_models.audit.baseline.transcript import Heard
-from uncensoring_chinese_models.text import CENSORED
+from uncensoring_chinese_models.text import CENSORED, singular
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
@@ -181,7 +180,7 @@ def _places(voice: Voice) -> Iterable[tuple[str, ...]]:
     if mention.kind == "number":
         following = re.match(r"\W*([^\W\d_]+)", voice.heard.text[mention.end :])
         if following:
-            yield ("number", stem(following[1]))
+            yield ("number", singular(following[1]))
         return
     before = voice.before.rstrip()
     while title := _TITLES.search(before):

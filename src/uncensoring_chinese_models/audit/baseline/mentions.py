@@ -9,14 +9,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Literal
+
+from uncensoring_chinese_models.text import (
+    CARDINALS,
+    MAX_FIGURE_CHARACTERS,
+    MONTHS,
+    NUMBER_WORDS,
+    day_words,
+    most_common_words,
+    singular,
+    spelt_value,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST_FIGURE = 20
-"""Characters of a figure; a longer row of digits counts nothing, and may be endless."""
 Kind = Literal["date", "number", "name", "word"]
 
 COMMON_PARTS = 8_000
@@ -26,33 +34,9 @@ COMMON_NAMES = 25_000
 """Words among the first so many make no rare compound, have no rare forms, are no rare word, and
 no name."""
 
-_MONTHS = str.split(
-    "january february march april may june july august september october november december"
-)
-_MONTH = f"(?a:{'|'.join(_MONTHS)})"  # else the long s would match an s
-_TENS = {
-    word: 10 * number
-    for number, word in enumerate(
-        str.split("twenty thirty forty fifty sixty seventy eighty ninety"), 2
-    )
-}
-_ORDINALS = str.split(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth "
-    "fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-_UNITS = str.split(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-)
-_SMALL = {word: number for number, word in enumerate(_UNITS)} | _TENS
-_SPELT_DAY = {word: number for number, word in enumerate(_ORDINALS, 1)} | {
-    f"{tens}{joint}{_ORDINALS[unit - 1]}": value + unit
-    for tens, value in (("twenty", 20), ("thirty", 30))
-    for joint in "- "
-    for unit in range(1, 10)
-}
-_SPELT_DAY["thirtieth"] = 30
-_COUNTING = frozenset({*_SMALL, *_SPELT_DAY, *(f"{tens[:-1]}ieth" for tens in _TENS)})
+_MONTH = f"(?a:{'|'.join(MONTHS)})"  # else the long s would match an s
+_SPELT_DAY = day_words()
+_COUNTING = frozenset({*NUMBER_WORDS, *_SPELT_DAY})
 _DAYS = "|".join(sorted(_SPELT_DAY, key=len, reverse=True))
 _DAY = rf"\d{{1,2}}(?:st|nd|rd|th)?|(?a:{_DAYS})"
 _DATE = re.compile(
@@ -61,7 +45,9 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _FIGURE = re.compile(r"(?<![\w.,])\d{1,3}(?:,\d{3})+(?!\w)|(?<![\w.,])\d+(?![\w%]|[.,]\d)")
-_NUMBER_WORD = "|".join([*_SMALL, "hundred", "thousand"])
+_NUMBER_WORD = "|".join([*CARDINALS, "hundred", "thousand"])
+"""Without `million`: after digits (`15 million`) it would be read as a number of its own."""
+_LETTERS = re.compile("[a-z]+")
 _SPELT = re.compile(
     rf"(?<!\w)(?:{_NUMBER_WORD})(?:(?:[ -]| and )(?:{_NUMBER_WORD}))*(?!\w)", re.IGNORECASE
 )
@@ -99,35 +85,22 @@ class Mention:
         return self.is_specific and self.kind != "word" and not is_short
 
 
-def stem(word: str) -> str:
-    """Return a word without case, possessive and plural.
-
-    ``Scarves``, ``scarf's`` and ``scarf`` give the same; so do ``dyers`` and ``dyer``.
-    """
-    word = re.sub(r"['\u2019]s?$", "", word.lower())
-    for ending, singular in (("ves", "f"), ("ies", "y"), ("sses", "ss")):
-        if word.endswith(ending) and len(word) > 4:
-            return word.removesuffix(ending) + singular
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
-
-
 def stems(text: str) -> frozenset[str]:
     """Return the stems of all words of a text, and its figures and dates as keys."""
     counted = {each.key for each in (*_dates(text), *_figures(text))}
-    return frozenset({*map(stem, _WORD.findall(text)), *re.findall(r"\d+", text), *counted})
+    return frozenset({*map(singular, _WORD.findall(text)), *re.findall(r"\d+", text), *counted})
 
 
 def content_stems(text: str) -> frozenset[str]:
     """Return the stems of the words that carry content."""
     words = (word.lower() for word in _WORD.findall(text))
-    return frozenset(stem(word) for word in words if word not in _FUNCTION_WORDS)
+    return frozenset(singular(word) for word in words if word not in _FUNCTION_WORDS)
 
 
 @cache
 def common_stems(most: int) -> frozenset[str]:
     """Return the stems of so many of the most common English words."""
-    text = files("uncensoring_chinese_models.text").joinpath("common_words.txt").read_text("utf-8")
-    return frozenset(map(stem, text.split()[:most]))
+    return frozenset(map(singular, most_common_words(most)))
 
 
 def find_mentions(text: str, ours: frozenset[str]) -> list[Mention]:
@@ -154,9 +127,9 @@ def _dates(text: str) -> Iterator[Mention]:
             day, month = int(match[6]), int(match[5])
         else:
             day = _day(match[1] or match[4])
-            month = _MONTHS.index((match[2] or match[3]).lower()) + 1
+            month = MONTHS.index((match[2] or match[3]).lower()) + 1
         if 1 <= day <= 31 and 1 <= month <= 12:
-            yield Mention(f"{day} {_MONTHS[month - 1]}", "date", *match.span(), is_specific=True)
+            yield Mention(f"{day} {MONTHS[month - 1]}", "date", *match.span(), is_specific=True)
 
 
 def _day(word: str) -> int:
@@ -166,12 +139,12 @@ def _day(word: str) -> int:
 
 def _figures(text: str) -> Iterator[Mention]:
     for match in _FIGURE.finditer(text):
-        if len(match[0]) > LONGEST_FIGURE:
+        if len(match[0]) > MAX_FIGURE_CHARACTERS:
             continue
         value = int(match[0].replace(",", ""))
         yield _figure(value, match, is_year="," not in match[0] and 1000 <= value <= 2100)
     for match in _SPELT.finditer(text):
-        value = spelt_number(match[0])
+        value = spelt_value(_LETTERS.findall(match[0].lower()))
         if value >= 13:  # smaller ones are counted in every text
             yield _figure(value, match, is_year=False)
 
@@ -182,25 +155,12 @@ def _figure(value: int, match: re.Match[str], *, is_year: bool) -> Mention:
     return Mention(str(value), "number", *match.span(), is_specific=is_specific)
 
 
-def spelt_number(words: str) -> int:
-    """Return the value of a number in words: ``two hundred and twelve`` is 212."""
-    total = part = 0
-    for word in re.findall(r"[a-z]+", words.lower()):
-        if word in _SMALL:
-            part += _SMALL[word]
-        elif word == "hundred":
-            part = max(part, 1) * 100
-        elif word == "thousand":
-            total, part = total + max(part, 1) * 1000, 0
-    return total + part
-
-
 def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
     """Yield rare words, and runs of common words that are written as names."""
     run: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
         word = match[0]
-        root = stem(word)
+        root = singular(word)
         is_name = word[0].isupper() and "-" not in word
         kind: Kind = "name" if is_name and not _begins_sentence(text, match) else "word"
         if not _is_common(root, kind) and _is_rare(root, ours):
@@ -218,9 +178,9 @@ def _run(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
     """Yield a run of capitalised common words; its first word may only begin a sentence."""
     if run and _begins_sentence(text, run[0]):
         run = run[1:]
-    words = [match for match in run if stem(match[0]) in common_stems(COMMON_NAMES)]
+    words = [match for match in run if singular(match[0]) in common_stems(COMMON_NAMES)]
     if words and len(words) == len(run):
-        key = " ".join(stem(match[0]) for match in run)
+        key = " ".join(singular(match[0]) for match in run)
         yield Mention(key, "name", run[0].start(), run[-1].end(), is_specific=False)
 
 
@@ -234,7 +194,7 @@ def _is_common(root: str, kind: Kind) -> bool:
     if kind == "name":
         return root in common_stems(COMMON_NAMES)
     if "-" in root:
-        return all(stem(part) in common_stems(COMMON_PARTS) for part in root.split("-"))
+        return all(singular(part) in common_stems(COMMON_PARTS) for part in root.split("-"))
     bare = _INFLECTION.sub("", root)
     forms = {bare, f"{bare}e", bare[:-1] if bare[-2:-1] == bare[-1:] else bare}
     is_form = any(len(form) > 3 and form in common_stems(COMMON_FORMS) for form in forms)

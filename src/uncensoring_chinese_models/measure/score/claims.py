@@ -17,6 +17,7 @@ from uncensoring_chinese_models.runs import (
     RecordedHypothesis,
     RecordedQuote,
 )
+from uncensoring_chinese_models.text import singular
 
 ClaimVerdict = Literal["true", "false", "unsupported", "led", "open", "restatement"]
 Confidence = Literal["low", "medium", "high"]
@@ -137,19 +138,15 @@ def _restates(claim: RecordedClaim, topic: str) -> bool:
     ids = {name.casefold() for name in claim.hypothesis_ids}
     text = _BRACKETED.sub(lambda found: _without_ids(found, ids), claim.text.casefold())
     labels = {name for name in ids if any(map(str.isdigit, name))}
-    known = {_stem(word) for word in _WORD.findall(topic.casefold())}
-    known |= {_stem(word) for word in FUNCTION_WORDS}
+    known = {singular(word) for word in _WORD.findall(topic.casefold())}
+    known |= {singular(word) for word in FUNCTION_WORDS}
     words = [word for word in _WORD.findall(text) if word not in labels]
-    return all(_stem(word) in known for word in words)
+    return all(singular(word) in known for word in words)
 
 
 def _without_ids(found: re.Match[str], ids: set[str]) -> str:
     items = {item.strip(" '#") for item in re.split(r"[,;/&+|]|\band\b", found.group(1))}
     return " " if items <= ids else found.group()
-
-
-def _stem(word: str) -> str:
-    return word.removesuffix("s")
 
 
 def _confidence(

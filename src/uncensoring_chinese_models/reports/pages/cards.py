@@ -173,7 +173,7 @@ def _card(
             f"{c['by']} changed in turn {c['turn']}: “{c['before']}” became “{c['after']}”"
             for c in past.get("claim_changes", ())
         ],
-        past.get("first_wording", hypothesis["hypothesis"]),
+        str(past.get("first_wording", hypothesis["hypothesis"])),
     )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from uncensoring_chinese_models.text.numbers import MONTHS
+
 _OTHERS_VERB = (
     r"(?:sa(?:y|ys|id|ying)|claim(?:s|ed|ing)? that|claim(?:s|ed)|den(?:y|ies|ied|ying)|insist(?:s|ed)?|maintain(?:s|ed) that"
     r"|declar(?:e|es|ed)|stat(?:es|ed)|announc(?:e|es|ed)|(?<!so-)call(?:s|ed)|dismiss(?:es|ed)?|argu(?:e|es|ed)|believ(?:e|es|ed)"
@@ -46,8 +48,8 @@ FIGURE = re.compile(
 
 YEAR = re.compile(r"(?<!\d)(?:1\d|20)\d\d(?!\d)年?|[一二〇零三四五六七八九]{4}年")
 DATE = re.compile(
-    r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:of )?(?:january|february|march|april|may|june|july|august|september|october"
-    r"|november|december)(?: \d{1,2}(?:st|nd|rd|th)?\b)?|\d{1,2}月(?:\d{1,2}[日号])?|[一二三四五六七八九十]{1,2}月(?:[一二三四五六七八九十]{1,3}[日号])?"
+    rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? )?(?:of )?(?:{'|'.join(MONTHS)})"
+    r"(?: \d{1,2}(?:st|nd|rd|th)?\b)?|\d{1,2}月(?:\d{1,2}[日号])?|[一二三四五六七八九十]{1,2}月(?:[一二三四五六七八九十]{1,3}[日号])?"
     r"|(?<!\d)(?:1\d|20)\d\d(?!\d)年?|[一二〇零三四五六七八九]{4}年"
 )
 """A date, which the question may have named."""
