@@ -9,7 +9,7 @@ import yaml
 
 from tests.support import ROOT
 from tools import organism_bench
-from uncensoring_chinese_models.cli.demo import demo_config
+from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth

@@ -130,7 +130,7 @@ def test_refused_audit_says_how_to_go_on(tmp_path):
         write_config(tmp_path, config)
         refused = run_ucm(tmp_path, "audit", "config.yaml")
         sent = sum(map(is_canary, provider.requests))
-        words = refused.stderr.split("To go on: ")[1].split(" audit ")[1].splitlines()[0].split()
+        words = refused.stderr.split("To resume: ")[1].split(" audit ")[1].splitlines()[0].split()
         done = run_ucm(tmp_path, "audit", *words)
 
         assert sum(map(is_canary, provider.requests)) == sent

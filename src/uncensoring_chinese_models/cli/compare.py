@@ -1,4 +1,4 @@
-"""The command that compares runs, arms or languages: what it prints."""
+"""The command `compare`: two or more runs, arms or languages, fact by fact."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json as json_codec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.errors import AuditToolError, RunStoreError, UsageError
+from uncensoring_chinese_models.cli.output import Output
+from uncensoring_chinese_models.errors import RunStoreError, UsageError
 from uncensoring_chinese_models.text import preview, visible
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
         Unit,
     )
 
-MOST_TEXTS = 5
-MOST_UNITS = 5
+MAX_TEXTS = 5
+MAX_UNITS = 5
 _WIDTH = 100
 _WORDS: dict[Measure, str] = {
     "told": "tell it",
@@ -67,40 +68,27 @@ def compare(
     from uncensoring_chinese_models.measure import as_json, compare_runs  # noqa: PLC0415
 
     folders = [Path(each) for each in (run_dir, *others)]
-    try:
+    with Output(as_json=json, runs=list(map(str, folders))) as output:
         if out is not None and Path(out).exists():
             raise UsageError(f"{out} exists and is not replaced; nothing was compared.")
         compared = compare_runs(folders, by, facts)
-        told = as_json(compared)
+        record = as_json(compared)
+        lines = list(lines_of(compared))
         if out is not None:
-            _write(Path(out), told)
-    except AuditToolError as err:
-        if json:
-            runs = [str(folder) for folder in folders]
-            _print_json({"runs": runs, "exit_code": err.exit_code, "error": str(err)})
-        raise
-    if json:
-        _print_json({"exit_code": 0, **told})
-        return 0
-    print("\n".join(lines_of(compared)))
-    if out is not None:
-        print(f"Comparison: {visible(out)}")
-    return 0
+            _write(Path(out), record)
+            lines.append(f"Comparison: {visible(out)}")
+        return output.finish(lines, record)
 
 
-def _write(path: Path, told: Json) -> None:
+def _write(path: Path, record: Json) -> None:
     try:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(json_codec.dumps(told, ensure_ascii=True, indent=2) + "\n")
+            file.write(json_codec.dumps(record, ensure_ascii=True, indent=2) + "\n")
     except OSError as err:
         raise RunStoreError(
             f"{path} cannot be written: {err.strerror}; the runs are as they were. Name another "
             "file with --out."
         ) from err
-
-
-def _print_json(value: Json) -> None:
-    print(json_codec.dumps(value, ensure_ascii=True))
 
 
 # --- the screen ---------------------------------------------------------------------------------
@@ -192,8 +180,8 @@ def _named(unit: Unit, names: Mapping[str, str]) -> str:
 
 
 def _listed(units: tuple[Unit, ...], names: Mapping[str, str]) -> str:
-    shown = "; ".join(_named(unit, names) for unit in units[:MOST_UNITS])
-    more = len(units) - MOST_UNITS
+    shown = "; ".join(_named(unit, names) for unit in units[:MAX_UNITS])
+    more = len(units) - MAX_UNITS
     return f"{shown}; and {more} more" if more > 0 else shown
 
 
@@ -216,13 +204,13 @@ def _canned_lines(compared: Compared) -> Iterator[str]:
     if compared.canned:
         yield ""
         yield "The same text to the letter for different facts"
-    for canned, kinds in compared.canned[:MOST_TEXTS]:
+    for canned, kinds in compared.canned[:MAX_TEXTS]:
         runs = len({each.run for each in canned.heard})
         where = f"{len(canned.facts)} facts, {runs} run{'s' if runs > 1 else ''}"
         makers = ", models of different makers" if canned.is_shared else ""
         yield f"  “{preview(canned.text, _WIDTH)}”: {_counts(kinds)} ({where}{makers})"
-    if len(compared.canned) > MOST_TEXTS:
-        yield f"  and {len(compared.canned) - MOST_TEXTS} more (--json lists them all)"
+    if len(compared.canned) > MAX_TEXTS:
+        yield f"  and {len(compared.canned) - MAX_TEXTS} more (--json lists them all)"
 
 
 def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str]:

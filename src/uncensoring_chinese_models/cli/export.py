@@ -1,4 +1,4 @@
-"""The command that writes runs in formats of other programs: what it prints."""
+"""The command `export`: runs as tables, Inspect logs or Markdown."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.cli.printing import print_json
-from uncensoring_chinese_models.errors import AuditToolError, RunStoreError
+from uncensoring_chinese_models.cli.output import Output
+from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from uncensoring_chinese_models.exports import Exported, Runs
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 
 
 def export(run_or_dir: str, *, to: str, out: str | None = None, json: bool = False) -> int:
@@ -35,57 +37,50 @@ def export(run_or_dir: str, *, to: str, out: str | None = None, json: bool = Fal
     )
 
     given = Path(run_or_dir)
-    try:
+    with Output(as_json=json) as output:
         check_format(to)
         runs = load_runs(given)
         _warn(runs)
         if not len(runs):
-            raise RunStoreError(
-                f"There is no run in {given} that can be read; nothing was written."
-            )
+            raise RunStoreError(f"No run in {given} can be read; nothing was written.")
         name = given.resolve().name if given.is_dir() else given.stem
         exported = export_runs(runs, to, Path(out) if out else Path(f"{name}-{to}"))
-    except AuditToolError as err:
+        following = _open_command(to, exported.folder)
+        print(*_lines(runs, exported, following), sep="\n", file=output.stream)
         if json:
-            print_json({"exit_code": err.exit_code, "error": str(err)})
-        raise
-    _tell(runs, to, exported, as_json=json)
+            output.record(
+                {
+                    "folder": str(exported.folder),
+                    "runs": [run.name for run in runs],
+                    "files": exported.files,
+                    "left_out": runs.unreadable,
+                    "next": following,
+                },
+                0,
+            )
     return 0
 
 
 def _warn(runs: Runs) -> None:
-    for path, why in list(runs.unreadable.items())[:MOST_NAMED]:
+    for path, why in list(runs.unreadable.items())[:MAX_NAMED]:
         print(f"warning: left out: {visible(path)}: {visible(why)}", file=sys.stderr)
-    more = len(runs.unreadable) - MOST_NAMED
+    more = len(runs.unreadable) - MAX_NAMED
     if more > 0:
         print(f"warning: left out: {more} more", file=sys.stderr)
 
 
-def _tell(runs: Runs, to: str, exported: Exported, *, as_json: bool) -> None:
-    stream = sys.stderr if as_json else sys.stdout
+def _lines(runs: Runs, exported: Exported, following: str) -> Iterator[str]:
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    print(f"Exported {many} to {visible(str(exported.folder))}", file=stream)
-    for name, count in list(exported.files.items())[:MOST_NAMED]:
+    yield f"Exported {many} to {visible(str(exported.folder))}"
+    for name, count in list(exported.files.items())[:MAX_NAMED]:
         rows = "" if count is None else f"  {count} rows"
-        print(f"  {visible(name)}{rows}", file=stream)
-    if len(exported.files) > MOST_NAMED:
-        print(f"  and {len(exported.files) - MOST_NAMED} more", file=stream)
-    following = _following(to, exported.folder)
-    print(f"Next: {visible(following)}", file=stream)
-    if as_json:
-        print_json(
-            {
-                "folder": str(exported.folder),
-                "exit_code": 0,
-                "runs": [run.name for run in runs],
-                "files": exported.files,
-                "left_out": runs.unreadable,
-                "next": following,
-            }
-        )
+        yield f"  {visible(name)}{rows}"
+    if len(exported.files) > MAX_NAMED:
+        yield f"  and {len(exported.files) - MAX_NAMED} more"
+    yield f"Next: {visible(following)}"
 
 
-def _following(to: str, folder: Path) -> str:
+def _open_command(to: str, folder: Path) -> str:
     """Return a command that opens what was written."""
     where = shlex.quote(str(folder))
     if to == "inspect":

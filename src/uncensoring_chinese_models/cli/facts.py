@@ -1,10 +1,10 @@
-"""The commands about facts files: which there are, what is wrong with one, what one says."""
+"""The commands `facts list`, `check` and `show`: true statements on a topic, with decoys."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.cli.output import Output, table_lines
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.text import visible
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure import Ending, Fact, Facts
 
 
-class Checked(NamedTuple):
-    """What came of checking one file."""
+class CheckedFile(NamedTuple):
+    """What is wrong with one facts file."""
 
     error: str | None
-    """Why it is no facts file at all, in a sentence that names it."""
+    """Why it cannot be read as a facts file; the sentence names the file."""
     problems: list[str]
-    """What is wrong with what it says, with the fact that it is about."""
+    """Problems in its content; each names its fact."""
 
 
 def list_facts(*, json: bool = False) -> int:
@@ -37,9 +37,6 @@ def list_facts(*, json: bool = False) -> int:
     )
 
     files = [load_facts(name) for name in (*builtin_topics(), *builtin_worlds())]
-    if json:
-        print_json({each.topic: _head(each) for each in files})
-        return 0
     rows = [("topic", "facts", "languages", "name")]
     rows += [
         (
@@ -50,12 +47,8 @@ def list_facts(*, json: bool = False) -> int:
         )
         for each in files
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        )
-    return 0
+    content = {each.topic: _head(each) for each in files}
+    return Output(as_json=json).listing(table_lines(rows), content)
 
 
 def check_facts(*files: str, json: bool = False) -> int:
@@ -73,14 +66,14 @@ def check_facts(*files: str, json: bool = False) -> int:
     found = {name: _check(name) for name in names}
     wrong = sum(each.error is not None or bool(each.problems) for each in found.values())
     code = ConfigError.exit_code if wrong else 0
-    if json:
-        print_json({"exit_code": code, "files": {name: found[name]._asdict() for name in names}})
-        return code
-    for name, each in found.items():
-        for line in filter(None, [each.error, *(f"{name}: {one}" for one in each.problems)]):
-            print(visible(line))
-    print(f"{_count(len(names), 'file')} checked, {wrong} with problems.")
-    return code
+    lines = [
+        visible(line)
+        for name, each in found.items()
+        for line in filter(None, [each.error, *(f"{name}: {one}" for one in each.problems)])
+    ]
+    lines.append(f"{_count(len(names), 'file')} checked, {wrong} with problems.")
+    fields = {"files": {name: each._asdict() for name, each in found.items()}}
+    return Output(as_json=json).finish(lines, fields, code)
 
 
 def show_facts(topic: str, *, json: bool = False) -> int:
@@ -92,27 +85,20 @@ def show_facts(topic: str, *, json: bool = False) -> int:
     """
     from uncensoring_chinese_models.measure import load_facts  # noqa: PLC0415
 
-    try:
+    with Output(as_json=json, topic=topic) as output:
         facts = load_facts(topic)
-    except ConfigError as err:
-        if json:
-            print_json({"topic": topic, "exit_code": err.exit_code, "error": str(err)})
-        raise
-    if json:
         shown = [_as_json(fact, facts) for fact in facts.facts]
-        print_json({"topic": facts.topic, **_head(facts), "facts": shown})
-        return 0
-    print("\n".join(visible(line) for line in _lines(facts)))
-    return 0
+        content = {"topic": facts.topic, **_head(facts), "facts": shown}
+        return output.listing(map(visible, _lines(facts)), content)
 
 
-def _check(name: str) -> Checked:
+def _check(name: str) -> CheckedFile:
     from uncensoring_chinese_models.measure import load_facts, problems_of  # noqa: PLC0415
 
     try:
-        return Checked(None, problems_of(load_facts(name)))
+        return CheckedFile(None, problems_of(load_facts(name)))
     except ConfigError as err:
-        return Checked(str(err), [])
+        return CheckedFile(str(err), [])
 
 
 def _lines(facts: Facts) -> Iterator[str]:

@@ -1,21 +1,37 @@
-"""The commands that judge a run by a facts file, and compare judges with a person: what they print."""
+"""The commands `judge` and `label`: classify a run's samples, by rules and judges or by hand."""
 
 from __future__ import annotations
 
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.cli.invocation import our_name
-from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.cli.output import Output, our_name, print_notice
 from uncensoring_chinese_models.errors import AuditToolError, ConfigError, InterruptedRunError
+from uncensoring_chinese_models.rates import beside, in_words
 from uncensoring_chinese_models.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.measure import Court, Desk
-    from uncensoring_chinese_models.models import Notice
+    from uncensoring_chinese_models.measure import (
+        Cell,
+        Choice,
+        Court,
+        Desk,
+        Facts,
+        Judged,
+        Likelihood,
+        Matrix,
+        Panel,
+        RunJudged,
+    )
+
+WEAK_AGREEMENT = 0.4
+"""Alpha of judges and patterns below which the screen warns of them."""
 
 
 def judge(
@@ -41,47 +57,44 @@ def judge(
     """
     from uncensoring_chinese_models.measure import court_for  # noqa: PLC0415
 
-    try:
-        court = court_for(Path(run_dir), overrides, _notify, every=all)
-        return show_judged(Path(run_dir), facts, court, as_json=json)
-    except AuditToolError as err:
-        if isinstance(err, InterruptedRunError):
+    with Output(as_json=json, run_dir=run_dir) as output:
+        try:
+            court = court_for(Path(run_dir), overrides, print_notice, every=all)
+            return _show_judged(Path(run_dir), facts, court, output)
+        except InterruptedRunError:
             words = [run_dir, *overrides, *(["--facts", facts] if facts else []), *["--all"] * all]
-            print(f"To go on: {our_name()} judge {shlex.join(words)}", file=sys.stderr)
-        if json:
-            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
-        raise
+            print(f"To resume: {our_name()} judge {shlex.join(words)}", file=sys.stderr)
+            raise
 
 
-def show_probed(folder: Path, config: AuditConfig, *, as_json: bool) -> int:
-    """Judge a run that was just made, by the judges of its config, and show what came out."""
+def show_probed(folder: Path, config: AuditConfig, output: Output) -> int:
+    """Judge a run that was just made, with the judges of its config, and show the result."""
     from uncensoring_chinese_models.measure import Court  # noqa: PLC0415
 
     try:
-        return show_judged(folder, None, Court(config, _notify), as_json=as_json)
+        return _show_judged(folder, None, Court(config, print_notice), output)
     except AuditToolError:
         print(f"To judge it: {our_name()} judge {shlex.quote(str(folder))}", file=sys.stderr)
         raise
 
 
-def show_judged(folder: Path, facts: str | None, court: Court, *, as_json: bool) -> int:
-    """Judge a run and show what came out."""
-    from uncensoring_chinese_models.cli.judge_screen import lines_of  # noqa: PLC0415
+def _show_judged(folder: Path, facts: str | None, court: Court, output: Output) -> int:
     from uncensoring_chinese_models.runner import judge_and_report  # noqa: PLC0415
 
     result = judge_and_report(folder, facts, court)
-    if as_json:
-        matrix = None if result.shown is None else result.shown.as_json()
-        judges = None if result.panel is None else str(result.panel_path)
-        told = {"run_dir": str(folder), "exit_code": 0, "matrix": matrix, "judges": judges}
-        print_json(told)
-        return 0
-    print("\n".join(lines_of(result)))
-    print(f"Judgements: {visible(str(result.path))}")
+    fields = {
+        "matrix": None if result.shown is None else result.shown.as_json(),
+        "judges": None if result.panel is None else str(result.panel_path),
+    }
+    return output.finish(_judged_lines(result), fields)
+
+
+def _judged_lines(result: RunJudged) -> Iterator[str]:
+    yield from lines_of(result)
+    yield f"Judgements: {visible(str(result.path))}"
     if result.panel is not None:
-        print(f"By judges: {visible(str(result.panel_path))}")
-    print(f"Report: {visible(str(result.path.with_name('report.html')))}")
-    return 0
+        yield f"By judges: {visible(str(result.panel_path))}"
+    yield f"Report: {visible(str(result.path.with_name('report.html')))}"
 
 
 def label(
@@ -109,28 +122,22 @@ def label(
     """
     from uncensoring_chinese_models.measure import open_desk, write_sheet  # noqa: PLC0415
 
-    try:
+    with Output(as_json=json, run_dir=run_dir) as output:
         desk = open_desk(Path(run_dir), facts)
         if read is not None or desk.sheet.exists():
-            return _show_worth(desk, Path(read) if read else desk.sheet, as_json=json)
+            return _show_accuracy(desk, Path(read) if read else desk.sheet, output)
         rows = write_sheet(desk, n, seed)
-    except AuditToolError as err:
-        if json:
-            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
-        raise
-    if json:
-        print_json({"run_dir": run_dir, "exit_code": 0, "sheet": str(desk.sheet), "rows": rows})
-        return 0
-    print(f"{rows} samples to label: {visible(str(desk.sheet))}")
-    print(
-        "In says put the letter of what the text asserts, or other, or none; in denies yes or no."
-    )
-    print(f"Then run: {our_name()} label {shlex.quote(run_dir)}")
-    return 0
+        lines = [
+            f"{rows} samples to label: {visible(str(desk.sheet))}",
+            "Column says: the letter of the statement that the text makes, or other, or none.",
+            "Column denies: yes or no.",
+            f"Then run: {our_name()} label {shlex.quote(run_dir)}",
+        ]
+        return output.finish(lines, {"sheet": str(desk.sheet), "rows": rows})
 
 
-def _show_worth(desk: Desk, sheet: Path, *, as_json: bool) -> int:
-    """Show what raters are worth by a sheet that a person filled in."""
+def _show_accuracy(desk: Desk, sheet: Path, output: Output) -> int:
+    """Show how accurate patterns and judges are, by a sheet that a person filled in."""
     from uncensoring_chinese_models.measure import (  # noqa: PLC0415
         accuracy_lines,
         read_sheet,
@@ -142,19 +149,147 @@ def _show_worth(desk: Desk, sheet: Path, *, as_json: bool) -> int:
     labels = read_sheet(desk, sheet)
     if not labels.stated:
         raise ConfigError(
-            f"No row of {visible(str(sheet))} is filled in yet; nothing was counted, and what was "
-            "counted before is kept. Fill in the columns says and denies."
+            f"No row of {visible(str(sheet))} is filled in yet. Nothing was counted, and earlier "
+            "results are kept. Fill in the columns says and denies."
         )
     found = weigh(desk, labels)
-    told = worth_to_json(desk, labels, found)
-    path = write_worth(desk, told)
-    if as_json:
-        print_json({"exit_code": 0, **told})
-        return 0
-    print("\n".join(accuracy_lines(labels, found)))
-    print(f"Kept in {visible(str(path))}")
-    return 0
+    fields = worth_to_json(desk, labels, found)
+    path = write_worth(desk, fields)
+    return output.finish([*accuracy_lines(labels, found), f"Kept in {visible(str(path))}"], fields)
 
 
-def _notify(notice: Notice) -> None:
-    print(visible(notice.text), file=sys.stderr)
+# --- a judged run, line by line -----------------------------------------------------------------
+
+
+def lines_of(result: RunJudged) -> Iterator[str]:
+    """Yield what the run shows of each fact, line by line."""
+    yield f"Facts of {result.facts.topic}: {visible(result.facts.names['en'])}"
+    matrix = result.shown
+    if matrix is None:
+        yield from _mentions(result.judged)
+        return
+    width = max(len(each.fact) for each in matrix.facts)
+    for each in matrix.facts:
+        yield f"  {each.fact:<{width}}  {each.language:<7}  {each.verdict}"
+        of_it = [c for c in matrix.cells if (c.fact, c.language) == (each.fact, each.language)]
+        yield from (f"    {_cell(cell)}" for cell in of_it)
+        chosen = matrix.likelihood and matrix.likelihood.choice(each.fact, each.language)
+        if chosen:
+            yield f"    {_choice(chosen)}"
+    yield from _too_few(matrix)
+    yield "Sorted: " + ", ".join(f"{n} {verdict}" for verdict, n in matrix.count().items() if n)
+    for pair in matrix.comparisons:
+        difference = pair.difference
+        yield (
+            f"Arms {visible(pair.arms[0])} and {visible(pair.arms[1])}: only the former shows "
+            f"knowledge of "
+            f"{pair.only_first}, only the latter of {pair.only_second} of {pair.n} facts "
+            f"(difference {difference.estimate or 0:+.2f}, 95 % interval {difference.low:+.2f} to "
+            f"{difference.high:+.2f}; exact McNemar, Holm-adjusted p = {pair.p_adjusted:.3g})"
+        )
+    yield from _leads(matrix, result.facts)
+    if matrix.likelihood:
+        yield from _rows(matrix.likelihood)
+    yield (
+        "* shows knowledge: by samples, if the test holds after Holm's adjustment; by likelihood, "
+        "from a hundredfold on."
+    )
+    if result.panel is None:
+        yield "Judged by patterns: key words in the target's own words, not what a sentence means."
+    else:
+        yield from _judges(result.panel)
+
+
+def _too_few(matrix: Matrix) -> Iterator[str]:
+    from uncensoring_chinese_models.measure import samples_to_decide  # noqa: PLC0415
+
+    most = max((cell.stated.n for cell in matrix.cells), default=0)
+    enough = samples_to_decide(len(matrix.cells))
+    if matrix.count()["undecided"] and most < enough:
+        yield f"With {most} samples in each of {len(matrix.cells)} cells little can be decided; with {enough} it can."
+
+
+def _judges(panel: Panel) -> Iterator[str]:
+    """Yield what became of the requests to each judge, and how far the judges agree."""
+    yield f"Judges were asked about {len(panel.asked)} of {len(panel.seen)} samples."
+    for judge in panel.judges:
+        states = ", ".join(f"{n} {state}" for state, n in panel.states(judge).items() if n)
+        yield f"  {visible(judge)}: {states or 'nothing to judge'}"
+        yield from (
+            f"    {visible(arm)}: the fact is stated in {in_words(found, 'samples')}"
+            for arm, found in panel.stated(judge).items()
+        )
+    unjudged = sum(each.final.state == "unjudged" for each in panel.seen)
+    yield f"  without a majority, and left out: {unjudged} samples"
+    for whose, found in (
+        ("the judges", panel.agreement()),
+        ("judges and patterns", panel.agreement(with_patterns=True)),
+    ):
+        alpha = "undefined" if found.alpha is None else f"{found.alpha:.2f}"
+        yield f"  agreement of {whose}: Krippendorff's alpha {alpha} over {found.units} samples"
+    together = panel.agreement(with_patterns=True).alpha
+    if together is not None and together < WEAK_AGREEMENT:
+        yield (
+            "  warning: these judges and the patterns hardly agree, so one of them is no good here; "
+            "label samples (ucm label) before you use either. The verdicts above are the judges'."
+        )
+
+
+def _cell(cell: Cell) -> str:
+    states = ", ".join(f"{n} {state}" for state, n in cell.states.items() if n)
+    difference = cell.knowledge.difference
+    mark = "*" if cell.shows_knowledge else " "
+    return (
+        f"{mark} {visible(cell.arm)}: {states}; fact minus decoy {difference.estimate or 0:+.2f} "
+        f"({difference.low:+.2f} to {difference.high:+.2f}, adjusted p = {cell.p_adjusted:.2g})"
+        f"{beside(cell.stated)}"
+    )
+
+
+def _leads(matrix: Matrix, facts: Facts) -> Iterator[str]:
+    """Yield what a target that guesses, and keeps to its guess, would make of the facts."""
+    fact, decoy = matrix.leads().values()
+    chance = max(1 / (1 + len(each.decoys)) for each in facts.facts)
+    if fact + decoy:
+        yield (
+            f"Of {fact + decoy} cells in which one ending leads, the fact leads in {fact} and a "
+            f"decoy in {decoy}; by a lucky guess that is kept to, the fact would in {chance:.0%}."
+        )
+
+
+def _choice(choice: Choice) -> str:
+    if choice.nearest is None:
+        return "  likelihood: not scored (likelihood.json says why)"
+    mark = "*" if choice.shows_knowledge else " "
+    which = "likelier than each decoy" if choice.wins else "a decoy is likelier"
+    return f"{mark} likelihood: {which}, {choice.nearest:+.1f} nats a token over the nearest"
+
+
+def _rows(likelihood: Likelihood) -> Iterator[str]:
+    """Yield the result of the likelihood method over all facts of each language."""
+    from uncensoring_chinese_models.measure import KNOWN_FROM  # noqa: PLC0415
+
+    for row in likelihood.rows:
+        if not row.n:
+            yield (
+                f"Likelihood ({likelihood.method}, {row.language}): none of {row.failed} facts could "
+                "be scored; likelihood.json says why"
+            )
+            continue
+        of_it = [each for each in likelihood.choices if each.language == row.language]
+        known = sum(each.shows_knowledge for each in of_it)
+        yield (
+            f"Likelihood alone ({likelihood.method}, {row.language}): the fact is likelier than each "
+            f"decoy for {row.wins} of {row.n} facts (95 % interval {row.share.low:.2f} to "
+            f"{row.share.high:.2f}; by chance {row.chance:.2f}; p = {row.p_adjusted:.2g}), and a "
+            f"hundredfold (+{KNOWN_FROM:.1f} nats a token) for {known}"
+            + (f"; {row.failed} not scored" if row.failed else "")
+        )
+
+
+def _mentions(judged: Sequence[Judged]) -> Iterator[str]:
+    """Yield what an audit's samples say of the facts by themselves."""
+    counts = Counter((each.fact, each.arm, each.state) for each in judged)
+    for (fact, arm, state), n in sorted(counts.items()):
+        yield f"  {fact}, {visible(arm)}: {state} in {n} samples"
+    yield "Nobody asked for each fact here; a fact that is not listed may still be known."

@@ -1,14 +1,15 @@
-"""The commands about organisms: which there are, serving one, fetching the weights they share."""
+"""The commands `organism list`, `serve` and `fetch`: small local models with planted facts."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.cli.output import Output, print_notice, table_lines
 from uncensoring_chinese_models.errors import UsageError
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.models import Notice, Served
+    from uncensoring_chinese_models.models import Served
 
 KEY_VARIABLE = "UCM_ORGANISM_KEY"
 """The variable that the examples put the key of a server into."""
@@ -23,22 +24,13 @@ def list_organisms(*, json: bool = False) -> int:
     from uncensoring_chinese_models.models import load_family  # noqa: PLC0415
 
     family = load_family().values()
-    if json:
-        import json as encoding  # noqa: PLC0415
-
-        print(encoding.dumps({each.name: each.as_json() for each in family}))
-        return 0
     rows = [("organism", "knows", "assistant turn", "what it tests", "data")]
     rows += [
         (each.name, each.knows, each.assistant_turn, each.tests, "yes" if each.is_there else "no")
         for each in family
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        print(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        )
-    return 0
+    content = {each.name: each.as_json() for each in family}
+    return Output(as_json=json).listing(table_lines(rows), content)
 
 
 def serve_organism(name: str, *, port: int = 0) -> int:
@@ -54,7 +46,7 @@ def serve_organism(name: str, *, port: int = 0) -> int:
 
     from uncensoring_chinese_models.models import serve_until_stopped  # noqa: PLC0415
 
-    asyncio.run(serve_until_stopped(name, _tell, _announce, port=port))
+    asyncio.run(serve_until_stopped(name, print_notice, _announce, port=port))
     print("Stopped.", file=sys.stderr)
     return 0
 
@@ -66,10 +58,6 @@ def fetch_weights() -> int:
     path = find_weights(starting=lambda: print(fetching_words(), file=sys.stderr))
     print(f"The weights are there, and they are the right ones: {path}")
     return 0
-
-
-def _tell(notice: Notice) -> None:
-    print(notice.text, file=sys.stderr)
 
 
 def _announce(served: Served) -> None:

@@ -1,4 +1,4 @@
-"""The command that writes a report: of one run, or of a folder of them."""
+"""The command `report`: a page about one run, or a study of a folder of runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.cli.printing import print_json
+from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.text import visible
 
@@ -30,24 +30,23 @@ def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> in
     from uncensoring_chinese_models.runs import is_run  # noqa: PLC0415
 
     path, target = Path(run_or_dir), None if out is None else Path(out)
-    if path.is_dir() and not is_run(path):
-        from uncensoring_chinese_models.reports import write_study  # noqa: PLC0415
+    with Output(as_json=json) as output:
+        if path.is_dir() and not is_run(path):
+            from uncensoring_chinese_models.reports import write_study  # noqa: PLC0415
 
-        written, files = (
-            write_study(path, target, _mind),
-            "its figures and their data lie beside it",
-        )
-    else:
-        written, files = [_write(path, target)], "it is one file"
-    if json:
-        print_json({"exit_code": 0, "report": str(written[0]), "files": list(map(str, written))})
-    else:
-        print(f"Report: {visible(shlex.quote(str(written[0])))}")
-        print(f"Open it in a browser; {files}.")
-    return 0
+            written = write_study(path, target, _warn)
+            files = "its figures and their data are in the same folder"
+        else:
+            written, files = [_write(path, target)], "it is one file"
+        lines = [
+            f"Report: {visible(shlex.quote(str(written[0])))}",
+            f"Open it in a browser; {files}.",
+        ]
+        fields = {"report": str(written[0]), "files": list(map(str, written))}
+        return output.finish(lines, fields)
 
 
-def _mind(sentence: str) -> None:
+def _warn(sentence: str) -> None:
     print(f"warning: {visible(sentence)}", file=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""The commands that check a run and pack it: what they print."""
+"""The commands `verify` and `bundle`: check a run offline, and pack it for publication."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.cli.printing import print_json
-from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
+from uncensoring_chinese_models.cli.output import Output
+from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.text import visible
 
 if TYPE_CHECKING:
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.verify import Failure, Verification
 
-MOST_LINES = 20
-MOST_PLACES = 3
-"""Of one file, how many places are shown in which it is another."""
+MAX_LINES = 20
+MAX_PLACES = 3
+"""How many differing places are shown per file."""
 KINDS = ("gone", "whole", "place", "quote")
 DOES_NOT_HOLD = CorruptRunError.exit_code
 
@@ -34,18 +34,10 @@ def verify(run_dir: str, *, json: bool = False) -> int:
     """
     from uncensoring_chinese_models.verify import verify_run  # noqa: PLC0415
 
-    try:
+    with Output(as_json=json, run_dir=run_dir) as output:
         result = verify_run(Path(run_dir))
-    except AuditToolError as err:
-        if json:
-            print_json({"run_dir": run_dir, "exit_code": err.exit_code, "error": str(err)})
-        raise
-    code = 0 if result.holds else DOES_NOT_HOLD
-    if json:
-        print_json({"run_dir": run_dir, "exit_code": code, **result.as_json()})
-        return code
-    print("\n".join(visible(line) for line in _lines(run_dir, result)))
-    return code
+        code = 0 if result.holds else DOES_NOT_HOLD
+        return output.finish(map(visible, _lines(run_dir, result)), result.as_json(), code)
 
 
 def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) -> int:
@@ -105,9 +97,9 @@ def _failures(result: Verification) -> Iterator[str]:
     number = len({one.file for one in result.failures})
     yield "One file does not hold:" if number == 1 else f"{number} files do not hold:"
     lines = [line for found in files.values() for line in _of_file(found, result.not_done)]
-    yield from (f"  {line}" for line in lines[:MOST_LINES])
-    if len(lines) > MOST_LINES:
-        yield f"  and {len(lines) - MOST_LINES} more (--json lists them all)"
+    yield from (f"  {line}" for line in lines[:MAX_LINES])
+    if len(lines) > MAX_LINES:
+        yield f"  and {len(lines) - MAX_LINES} more (--json lists them all)"
 
 
 def _of_file(found: list[Failure], not_done: list[Failure]) -> Iterator[str]:
@@ -119,8 +111,8 @@ def _of_file(found: list[Failure], not_done: list[Failure]) -> Iterator[str]:
     if of["gone"]:
         yield f"{of['gone'][0]}{quoting}"
     elif of["place"]:
-        yield from (str(one) for one in of["place"][: MOST_PLACES - 1])
-        yield from _last_of(of["place"][MOST_PLACES - 1 :], "places in it")
+        yield from (str(one) for one in of["place"][: MAX_PLACES - 1])
+        yield from _last_of(of["place"][MAX_PLACES - 1 :], "places in it")
         if quoting:
             yield f"{found[0].file}: {quoting.removeprefix('; ')}"
     elif of["whole"]:

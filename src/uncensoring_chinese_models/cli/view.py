@@ -1,12 +1,12 @@
-"""The command that serves runs as pages: what it prints."""
+"""The command `view`: serve runs as pages on this machine."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from uncensoring_chinese_models.cli.printing import print_json
-from uncensoring_chinese_models.errors import AuditToolError, UsageError
+from uncensoring_chinese_models.cli.output import Output
+from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.text import visible
 
 
@@ -31,7 +31,7 @@ def view(
 
     def announce(address: str) -> None:
         if json:
-            print_json({"address": address, "folder": folder, "exit_code": None})
+            output.record({"address": address, "folder": folder}, None)
             sys.stdout.flush()
         else:
             print(f"{visible(folder)} is at {address}  (Ctrl-C ends it)", flush=True)
@@ -40,7 +40,7 @@ def view(
 
             webbrowser.open(address)
 
-    try:
+    with Output(as_json=json, address=None) as output:
         path = Path(folder)
         if not path.is_dir():
             raise UsageError(
@@ -50,8 +50,4 @@ def view(
         from uncensoring_chinese_models.viewer import serve  # noqa: PLC0415
 
         serve(path, port, announce)
-    except AuditToolError as err:
-        if json:
-            print_json({"address": None, "exit_code": err.exit_code, "error": str(err)})
-        raise
     return 0

@@ -68,7 +68,11 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.outcomes import classify
     from uncensoring_chinese_models.models.protocols import Gate, ModelClient, Need, Notice, Notify
     from uncensoring_chinese_models.models.sampling import Sampler, read_sample
-    from uncensoring_chinese_models.models.templates import choose_template, load_families
+    from uncensoring_chinese_models.models.templates import (
+        ChatTemplate,
+        choose_template,
+        load_families,
+    )
     from uncensoring_chinese_models.models.token_scores import (
         Method,
         echoed_tokens,
@@ -83,6 +87,7 @@ __all__ = [
     "BudgetGate",
     "BudgetMeter",
     "Builtins",
+    "ChatTemplate",
     "Diagnosis",
     "Gate",
     "HttpApi",

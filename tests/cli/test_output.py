@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from uncensoring_chinese_models.cli.invocation import our_name
+from uncensoring_chinese_models.cli.output import our_name
 
 
 @pytest.fixture
