@@ -199,7 +199,7 @@ def test_missing_library_is_named(runs, tmp_path, monkeypatch):
     """Without Inspect the message says how to get it, and nothing is written."""
     inspect_sample.inspect_classes.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "inspect_ai", None)
-    with pytest.raises(MissingExtraError, match=r"\[inspect\]"):
+    with pytest.raises(MissingExtraError, match="extra `inspect`"):
         export_runs(load_runs(runs["audited"]), "inspect", tmp_path / "out")
     inspect_sample.inspect_classes.cache_clear()
     assert list(tmp_path.iterdir()) == []

@@ -261,7 +261,7 @@ def test_missing_library_is_named(runs, tmp_path, monkeypatch):
     """Without pandas and pyarrow the message says how to get them, and nothing is written."""
     frames._libraries.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
-    with pytest.raises(MissingExtraError, match=r"\[export\]"):
+    with pytest.raises(MissingExtraError, match="extra `export`"):
         export_runs(runs, "parquet", tmp_path / "out")
     frames._libraries.cache_clear()
     assert list(tmp_path.iterdir()) == []

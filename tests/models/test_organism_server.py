@@ -28,7 +28,7 @@ from tests.support import (
     write_config,
 )
 from uncensoring_chinese_models.config.loading import load_config
-from uncensoring_chinese_models.errors import LocalModelError
+from uncensoring_chinese_models.errors import LocalModelError, MissingExtraError
 from uncensoring_chinese_models.models.organisms import launch
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 from uncensoring_chinese_models.models.templates import choose_template
@@ -291,7 +291,7 @@ def test_missing_runtime_is_told(monkeypatch):
     """Without the extra, the message says what to install."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(LocalModelError, match=r"uncensoring-chinese-models\[local\]"):
+    with pytest.raises(MissingExtraError, match="extra `local`"):
         launch.refuse_without_runtime()
 
 

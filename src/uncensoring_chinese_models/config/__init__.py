@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         child_environment,
         read_key,
     )
+    from uncensoring_chinese_models.config.extras import require_extra
     from uncensoring_chinese_models.config.loading import (
         LoadedConfig,
         describe,
@@ -51,6 +52,7 @@ __all__ = [
     "parse_mapping",
     "read_key",
     "recorded_config",
+    "require_extra",
 ]
 
 __getattr__ = lazy_door(__name__)

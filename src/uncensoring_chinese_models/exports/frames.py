@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.config import require_extra
 from uncensoring_chinese_models.exports.rows import columns_of
 
 if TYPE_CHECKING:
@@ -28,16 +28,10 @@ class _Libraries(NamedTuple):
 
 @cache
 def _libraries() -> _Libraries:
-    try:
+    with require_extra("export", "Export to data frames or Parquet"):
         import pandas  # noqa: ICN001, PLC0415  # late: an optional dependency
         import pyarrow  # noqa: ICN001, PLC0415
         from pyarrow import parquet  # noqa: PLC0415
-    except ImportError as err:
-        raise MissingExtraError(
-            "Data frames and Parquet need pandas and pyarrow, which are not installed; nothing was "
-            "written. Get them with 'make extras' in a checkout, or pip install "
-            "'uncensoring-chinese-models[export]' (CSV, JSONL and Markdown need nothing)."
-        ) from err
     return _Libraries(pandas, pyarrow, parquet)
 
 

@@ -10,7 +10,7 @@ from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.config import require_extra
 from uncensoring_chinese_models.exports.rows import fit, text
 from uncensoring_chinese_models.runs import is_battery
 
@@ -28,14 +28,9 @@ def inspect_classes() -> SimpleNamespace:
     Raises:
         MissingExtraError: the extra `inspect` is not installed.
     """
-    try:
+    with require_extra("inspect", "Export to Inspect"):
         import inspect_ai  # noqa: PLC0415  # late: an optional dependency
         from inspect_ai import event, log, model, scorer, viewer  # noqa: PLC0415
-    except ImportError as err:
-        raise MissingExtraError(
-            "Logs for Inspect need inspect_ai, which is not installed; nothing was written. Get it "
-            "with 'make extras' in a checkout, or pip install 'uncensoring-chinese-models[inspect]'."
-        ) from err
     parts = {"event": event, "log": log, "model": model, "scorer": scorer, "viewer": viewer}
     return SimpleNamespace(**parts, version=inspect_ai.__version__)
 

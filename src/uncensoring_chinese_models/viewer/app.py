@@ -13,7 +13,8 @@ from functools import cache, partial
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
+from uncensoring_chinese_models.config import require_extra
+from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.viewer.guard import App, Guard, Receive, Scope, Send
 from uncensoring_chinese_models.viewer.live import Streams, offset_of
 from uncensoring_chinese_models.viewer.screens import (
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 0.7
 """How long a page waits for the index; then it shows what there is, and says that more will come."""
-MISSING = (
-    "The viewer needs starlette and uvicorn, which are not installed; nothing was started. "
-    "Get them with 'make install' in a checkout, or pip install 'uncensoring-chinese-models[view]'."
-)
 _NO_RUN = "There is no such run in this folder; it may have been moved or deleted."
 
 
@@ -124,11 +121,9 @@ def build_app(viewer: Viewer, port: int) -> App:
     Raises:
         MissingExtraError: the extra `view` is not installed.
     """
-    try:
+    with require_extra("view", "The viewer"):
         from starlette.applications import Starlette  # noqa: PLC0415 -- an optional dependency
         from starlette.routing import Route  # noqa: PLC0415
-    except ImportError as err:
-        raise MissingExtraError(MISSING) from err
     pages = {
         "/": ("/index.json", viewer.landing),
         "/search": ("/search.json", viewer.search),

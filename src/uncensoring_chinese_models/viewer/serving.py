@@ -6,9 +6,9 @@ import socket
 from collections.abc import Callable
 from pathlib import Path
 
-from uncensoring_chinese_models.config import cache_folder
-from uncensoring_chinese_models.errors import MissingExtraError, UsageError
-from uncensoring_chinese_models.viewer.app import MISSING, Viewer, build_app
+from uncensoring_chinese_models.config import cache_folder, require_extra
+from uncensoring_chinese_models.errors import UsageError
+from uncensoring_chinese_models.viewer.app import Viewer, build_app
 from uncensoring_chinese_models.viewer.index import Index
 from uncensoring_chinese_models.viewer.live import Streams
 
@@ -55,10 +55,8 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
         MissingExtraError: the extra `view` is not installed.
         UsageError: the port is taken.
     """
-    try:
+    with require_extra("view", "The viewer"):
         import uvicorn  # noqa: PLC0415 -- an optional dependency
-    except ImportError as err:
-        raise MissingExtraError(MISSING) from err
     with listen(port) as sock:
         number = int(sock.getsockname()[1])
         streams = Streams()

@@ -13,7 +13,7 @@ from functools import cache
 from math import hypot, sqrt
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.config import require_extra
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,14 +36,9 @@ def libraries() -> Libraries:
     Raises:
         MissingExtraError: the extra `analysis` is not installed.
     """
-    try:
+    with require_extra("analysis", "Computing intervals and tests"):
         import numpy  # noqa: ICN001, PLC0415  # late: an optional dependency
         from scipy import optimize, stats  # noqa: PLC0415
-    except ImportError as err:
-        raise MissingExtraError(
-            "Comparisons need scipy, which is not installed; nothing was computed. "
-            "Get it with: pip install 'uncensoring-chinese-models[analysis]'"
-        ) from err
     return Libraries(numpy, optimize, stats)
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from uncensoring_chinese_models.config import child_environment
+from uncensoring_chinese_models.config import child_environment, require_extra
 from uncensoring_chinese_models.errors import LocalModelError
 from uncensoring_chinese_models.models.organisms import server
 from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, find_organism
@@ -115,12 +115,10 @@ async def serve_until_stopped(
 
 
 def refuse_without_runtime() -> None:
-    """Raise LocalModelError if the library that serves models is not installed."""
-    if importlib.util.find_spec("xllamacpp") is None:
-        raise LocalModelError(
-            "Serving an organism needs the package xllamacpp, which is not installed; run "
-            "'make install' in a checkout, or pip install 'uncensoring-chinese-models[local]'."
-        )
+    """Raise MissingExtraError if the library that serves organisms is not installed."""
+    with require_extra("local", "Serving an organism"):
+        if importlib.util.find_spec("xllamacpp") is None:
+            raise ImportError(name="xllamacpp")
 
 
 def fetching_words() -> str:

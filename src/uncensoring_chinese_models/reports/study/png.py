@@ -6,7 +6,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from uncensoring_chinese_models.errors import MissingExtraError
+from uncensoring_chinese_models.config import require_extra
 from uncensoring_chinese_models.reports.svg import FONTS
 from uncensoring_chinese_models.text import language_of
 
@@ -24,14 +24,8 @@ def _renderer() -> Any:
     Raises:
         MissingExtraError: the extra `figures` is not installed.
     """
-    try:
+    with require_extra("figures", "Writing figures as PNG, besides SVG,"):
         from resvg_py import svg_to_bytes  # noqa: PLC0415  # late: an optional dependency
-    except ImportError as err:
-        raise MissingExtraError(
-            "PNG files need resvg_py, which is not installed; the figures were written as SVG. "
-            "Get it with 'make install' in a checkout, or pip install "
-            "'uncensoring-chinese-models[figures]'."
-        ) from err
     return svg_to_bytes
 
 
