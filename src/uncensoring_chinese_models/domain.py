@@ -126,8 +126,6 @@ class Reply:
     cost_usd: Decimal | None = None
     finished_at: str = ""
     latency_s: float = 0.0
-    choices: int = 1
-    has_logprobs: bool = False
     tokens: tuple[Token, ...] = ()
     """What the reply is made of, where the server says: with an echo, the prompt as well."""
 

@@ -20,8 +20,8 @@ from tests.support import (
     run_ucm,
     write_config,
 )
+from uncensoring_chinese_models.models.doctor.canaries import MAX_TOKENS
 from uncensoring_chinese_models.models.doctor.screen import WIDTH
-from uncensoring_chinese_models.models.doctor.subject import MOST_TOKENS
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 
 pytestmark = pytest.mark.e2e
@@ -30,7 +30,7 @@ TWO_ARMS = {"arms": ["user_persona", "assistant"]}
 
 
 def is_canary(request):
-    return request.method == "POST" and request.body["max_tokens"] <= MOST_TOKENS
+    return request.method == "POST" and request.body["max_tokens"] <= MAX_TOKENS
 
 
 def test_command_shows_a_page_and_keeps_the_canaries(tmp_path):
@@ -187,6 +187,6 @@ def test_nothing_is_wrong_with_the_real_model(tmp_path, arms):
     verdicts = {(each["arm"], each["check"]): each["verdict"] for each in told}
     assert done.returncode == 0, done.stdout
     assert "no" not in verdicts.values()
-    counted = [value for (_, name), value in verdicts.items() if name in ("raw_prompt", "n")]
+    counted = [value for (_, name), value in verdicts.items() if name == "raw_prompt"]
     assert set(counted) == {"yes"}
     assert list(verdicts.values()).count("unknown") <= 3

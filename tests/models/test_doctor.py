@@ -12,23 +12,23 @@ from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.domain import Price, Reply, Token, Usage
 from uncensoring_chinese_models.errors import FailedCheckError, RejectedError, TransientError
 from uncensoring_chinese_models.models.budget import worst_case
-from uncensoring_chinese_models.models.doctor.examination import (
+from uncensoring_chinese_models.models.doctor.canaries import MAX_TOKENS, CanaryReplies, CheckResult
+from uncensoring_chinese_models.models.doctor.examine import (
     canary_bounds,
-    diagnose,
+    checked_endpoints,
+    judge_check,
     refuse_failed,
-    subjects_of,
 )
 from uncensoring_chinese_models.models.doctor.screen import (
-    MOST_LINES,
+    MAX_LINES,
     WIDTH,
     conclusion,
     doctor_lines,
+    in_words,
     warnings_of,
 )
-from uncensoring_chinese_models.models.doctor.subject import MOST_TOKENS, Diagnosis, Seen
 from uncensoring_chinese_models.models.doctor.table import CHECKS
 from uncensoring_chinese_models.models.doctor.token_checks import special_tokens_of
-from uncensoring_chinese_models.models.doctor.wording import in_words
 from uncensoring_chinese_models.models.sampling import Sampler
 from uncensoring_chinese_models.models.templates import load_families
 
@@ -44,14 +44,14 @@ def subject(where="target", **changes):
         {"topic": "t", "auditing_model": "a/b", "audited_model": "deepseek/deepseek-chat"} | changes
     )
     side, _, arm = where.partition("/")
-    every = subjects_of(config, Sampler(config), {"auditor": None, "target": None})
+    every = checked_endpoints(config, Sampler(config), {"auditor": None, "target": None})
     return next(each for each in every if (each.side, each.arm or "") == (side, arm))
 
 
 def judged(check, results, where="target/user_persona", **changes):
     """Judge results: texts, prompt tokens, replies or errors by the names of canaries."""
     made = {name: _result(value) for name, value in results.items()}
-    return BY_NAME[check].judge(Seen(subject(where, **changes), made)).verdict
+    return BY_NAME[check].judge(CanaryReplies(subject(where, **changes), made)).verdict
 
 
 def _result(value):
@@ -151,7 +151,7 @@ def test_stop_is_judged_by_a_word_that_was_written_before(text, finish, verdict)
 @pytest.mark.parametrize("text", ["", ".", " king", " king fox", " a b c d", "王"])
 def test_text_without_a_middle_cannot_be_stopped(text):
     """Where the model writes too little, no second canary is sent and nothing is claimed."""
-    seen = Seen(subject("target/raw"), {"raw_open": Reply(text)})
+    seen = CanaryReplies(subject("target/raw"), {"raw_open": Reply(text)})
 
     assert BY_NAME["stop"].following(seen) == []
     assert BY_NAME["stop"].judge(seen).verdict == "unknown"
@@ -225,27 +225,14 @@ def test_seed_must_repeat_a_text_that_could_be_another(texts, verdict):
     assert judged("seed", dict(zip(names, texts, strict=True))) == verdict
 
 
-@pytest.mark.parametrize(
-    ("check", "canary"), [("n", "n"), ("logprobs", "logprobs"), ("seed", "seed_1")]
-)
-def test_refused_field_is_a_no_only_where_the_rest_is_taken(check, canary):
+def test_refused_field_is_a_no_only_where_the_rest_is_taken():
     """A server that refuses everything says nothing about a field."""
-    refused = {f"completions_{canary}": RejectedError("unknown field", status=400)}
+    refused = {"completions_seed_1": RejectedError("unknown field", status=400)}
+    all_refused = refused | {"user_persona_open": RejectedError("no", status=400)}
 
-    assert judged(check, refused | {"user_persona_open": "x"}) == "no"
-    assert (
-        judged(check, refused | {"user_persona_open": RejectedError("no", status=400)}) == "unknown"
-    )
-    assert judged(check, {f"completions_{canary}": TransientError("busy")}) == "unknown"
-
-
-def test_choices_and_logprobs_are_counted():
-    """Two choices for n=2, and probabilities where they were asked for."""
-    assert judged("n", {"completions_n": Reply("x", choices=2)}) == "yes"
-    assert judged("n", {"completions_n": Reply("x", choices=1)}) == "no"
-    assert judged("logprobs", {"completions_logprobs": Reply("x", has_logprobs=True)}) == "yes"
-    assert judged("logprobs", {"completions_logprobs": Reply("x")}) == "no"
-    assert judged("logprobs", {"completions_logprobs": Reply("")}) == "unknown"
+    assert judged("seed", refused | {"user_persona_open": "x"}) == "no"
+    assert judged("seed", all_refused) == "unknown"
+    assert judged("seed", {"completions_seed_1": TransientError("busy")}) == "unknown"
 
 
 @pytest.mark.parametrize(
@@ -406,7 +393,7 @@ def test_every_canary_is_small_and_has_one_meaning():
 
     bodies: dict[str, object] = {}
     for call in calls:
-        assert call.body["max_tokens"] * call.body.get("n", 1) <= MOST_TOKENS
+        assert call.body["max_tokens"] <= MAX_TOKENS
         assert bodies.setdefault(str(call.key), call.body) == call.body
     assert len(canary_bounds(every)) == len(bodies) + len(ARMS)  # one stop each follows
 
@@ -427,9 +414,8 @@ def test_number_of_canaries_is_documented():
 
 def test_two_choices_cost_twice():
     """The budget sets aside the output of both."""
-    (call,) = BY_NAME["n"].plan(subject("target/raw"))
+    call = subject("target/raw").ask("two", "Hello", "Hello?", max_tokens=8, n=2)
 
-    assert call.body["max_tokens"] == 8
     assert worst_case(call, Price(Decimal(0), Decimal(1))).usd == 16
 
 
@@ -439,14 +425,16 @@ def test_builtin_auditor_is_asked_nothing():
     lines = doctor_lines([diagnosis(verdict="yes")], {"auditor": "builtin/baseline"})
 
     assert [check.name for check in CHECKS if check.applies(own)] == []
-    assert lines[0] == "auditor: builtin/baseline is rules in this process, and was asked nothing"
+    assert (
+        lines[0] == "auditor: builtin/baseline is built in and follows rules; it was sent nothing"
+    )
     assert lines[-1].startswith("1 yes, 0 no, 0 unknown")
 
 
 def diagnosis(**changes):
     given = {"side": "target", "arm": "raw", "check": "stop", "verdict": "no", "numbers": {"a": 1}}
     rest = {"meaning": "m", "needed": True, "canaries": ()}
-    return Diagnosis(**{**given, **rest, **changes})
+    return CheckResult(**{**given, **rest, **changes})
 
 
 def test_only_a_needed_no_is_refused():
@@ -486,8 +474,8 @@ def test_page_fits_whatever_is_found(verdict):
     ]
     lines = doctor_lines(long)
 
-    assert len(long) == 21
-    assert len(lines) <= MOST_LINES
+    assert len(long) == 17
+    assert len(lines) <= MAX_LINES
     assert max(map(len, lines)) <= WIDTH
 
 
@@ -516,28 +504,31 @@ def test_meaning_is_never_cut(check):
     [
         ([diagnosis(verdict="yes")], "Fit for this audit: all 1 checks that it needs said yes."),
         (
-            [diagnosis(verdict="yes"), diagnosis(check="n", needed=False)],
+            [diagnosis(verdict="yes"), diagnosis(check="seed", needed=False)],
             (
                 "Fit for this audit: all 1 checks that it needs said yes "
-                "(n (raw) said no, and is not needed)."
+                "(seed (raw) said no; not needed)."
             ),
         ),
         (
-            [diagnosis(verdict="unknown"), diagnosis(check="n", verdict="unknown", needed=False)],
-            "Cannot tell whether it is fit: stop (raw) unknown; see above why.",
+            [
+                diagnosis(verdict="unknown"),
+                diagnosis(check="seed", verdict="unknown", needed=False),
+            ],
+            "Not known whether it is fit for this audit: stop (raw) unknown; the reasons are above.",
         ),
         (
             [diagnosis(check="model", side="auditor", arm=None), diagnosis(verdict="unknown")],
             (
-                "Not fit for this audit: model (auditor) said no; mend the endpoint or the config, or "
-                "leave the arm out."
+                "Not fit for this audit: model (auditor) said no. Fix the endpoint or the config, or "
+                "remove the arm."
             ),
         ),
         (
             [diagnosis()] * 6,
             (
                 "Not fit for this audit: stop (raw), stop (raw), stop (raw), stop (raw) and 2 more "
-                "said no; mend the endpoint or the config, or leave the arm out."
+                "said no. Fix the endpoint or the config, or remove the arm."
             ),
         ),
     ],
@@ -554,12 +545,12 @@ def test_page_ends_with_what_follows_for_the_audit(rows, line):
 def test_needed_checks_are_marked():
     """A star stands before what the audit cannot do without, and the page says so."""
     page = doctor_lines(
-        [diagnosis(verdict="yes"), diagnosis(check="n", verdict="yes", needed=False)]
+        [diagnosis(verdict="yes"), diagnosis(check="seed", verdict="yes", needed=False)]
     )
 
     assert page[1].startswith("  yes     *stop ")
-    assert page[2].startswith("  yes      n ")
-    assert page[-1] == "2 yes, 0 no, 0 unknown; * marks what this audit needs"
+    assert page[2].startswith("  yes      seed ")
+    assert page[-1] == "2 yes, 0 no, 0 unknown; * marks the checks that this audit needs"
 
 
 @pytest.mark.parametrize(
@@ -581,7 +572,6 @@ def test_needed_checks_are_marked():
             {"text": 9, "reasoning": 0, "reasoning_tokens": 3},
             "text 9 characters; reasoning 0 characters; reasoning 3 tokens",
         ),
-        ({"asked": 2, "choices": 1}, "asked 2 choices; came 1 choice"),
         ({"asked": "a/b", "served": []}, "asked a/b; served none"),
         ({"prompt_tokens": [None, None, None]}, "8, 16, 32 words: unknown, unknown, unknown"),
     ],
@@ -594,7 +584,7 @@ def test_numbers_have_units(numbers, words):
 def diagnosed(check, results, where="target/user_persona", **changes):
     """Return the diagnosis of one check."""
     made = {name: _result(value) for name, value in results.items()}
-    return diagnose(BY_NAME[check], Seen(subject(where, **changes), made))
+    return judge_check(BY_NAME[check], CanaryReplies(subject(where, **changes), made))
 
 
 PLACES = [
@@ -621,7 +611,7 @@ def test_check_without_an_answer_says_so_and_nothing_else(check, where, result, 
     found = diagnosed(check, dict.fromkeys(names, result), where)
 
     assert found.verdict == "unknown"
-    assert found.meaning == f"no answer came ({why})"
+    assert found.meaning == f"no answer ({why})"
     assert "error" not in in_words(found)
 
 
@@ -633,12 +623,12 @@ def test_check_without_an_answer_says_so_and_nothing_else(check, where, result, 
             "samples",
             {"completions_sample_1": "x", "completions_sample_2": ""},
             None,
-            "without text",
+            "no text to compare",
         ),
         ("raw_prompt", dict.fromkeys(TOKENS, Reply("x")), None, "reports no token counts"),
         ("special_tokens", dict.fromkeys(TOKENS, Reply("x")), None, "reports no token counts"),
-        ("raw_prompt", counts((8, 16, 30), 8, 9), None, "token counts do not decide"),
-        ("special_tokens", counts((8, 16, 30), 8), None, "token counts do not decide"),
+        ("raw_prompt", counts((8, 16, 30), 8, 9), None, "token counts do not show"),
+        ("special_tokens", counts((8, 16, 30), 8), None, "token counts do not show"),
         (
             "seed",
             {
@@ -648,7 +638,7 @@ def test_check_without_an_answer_says_so_and_nothing_else(check, where, result, 
                 ),
             },
             None,
-            "refuses to be given a seed",
+            "refuses the field seed",
         ),
         ("provider", {"a": Reply("x")}, "target", "no host is pinned or clearly named"),
         ("provider", {"a": Reply("x"), "b": TransientError("busy")}, "target", "no host is"),
@@ -658,13 +648,13 @@ def test_check_without_an_answer_says_so_and_nothing_else(check, where, result, 
             "stop",
             {"user_persona_open": OPEN, "user_persona_stop": TransientError("busy")},
             None,
-            "no answer came to 1 of 2 canaries (busy)",
+            "no answer to 1 of 2 canaries (busy)",
         ),
         (
             "prefill",
             {"prefill_numbers": "Sure!", "prefill_letters": TransientError("busy")},
             "target/assistant_prefill",
-            "no answer came to 1 of 2 canaries (busy)",
+            "no answer to 1 of 2 canaries (busy)",
         ),
     ],
 )
@@ -680,5 +670,5 @@ def test_seed_promises_no_more_than_was_tried():
     found = diagnosed("seed", dict(zip(names, texts, strict=True)))
 
     assert (found.verdict, "run" in found.meaning) == ("yes", False)
-    assert "sent again alone" in found.meaning
-    assert "in a batch it may not" in found.meaning
+    assert "a repeated request" in found.meaning
+    assert "under load it may not" in found.meaning

@@ -48,8 +48,6 @@ class Ills:
     """Puts a BOS before raw prompts, whether they have one or not."""
     ignores_stop: bool = False
     answers_prefills: bool = False
-    ignores_n: bool = False
-    refuses_n: bool = False
     serves: str | None = None
     """Another model than the one asked for."""
     ignores_provider: bool = False
@@ -59,7 +57,6 @@ class Ills:
     """Its reasoning eats the text."""
     hides_usage: bool = False
     ignores_seed: bool = False
-    lacks_logprobs: bool = False
     repeats_itself: bool = False
     """Every text to the same prompt is the same; nothing is wrong with that, and little to learn."""
 
@@ -107,8 +104,6 @@ def patient(**ills: Any) -> Provider:
     )
     if sick.refuses_json:
         provider.fail("400", api="chat", times=None, when=lambda body: "response_format" in body)
-    if sick.refuses_n:
-        provider.fail("400", times=None, when=lambda body: body.get("n", 1) > 1)
     return provider
 
 
@@ -130,11 +125,8 @@ def _amend(ills: Ills, ask: Ask, reply: Json) -> Json:
     if ask.api == "completions":
         reply["usage"]["prompt_tokens"] = count(ills, ask.prompt)
     first = reply["choices"][0]
-    if ask.body.get("logprobs") and not ills.lacks_logprobs:
+    if ask.body.get("logprobs"):
         first["logprobs"] = {"content": [{"token": "a", "logprob": -0.1}]}
-    if not ills.ignores_n:
-        copies = int(ask.body.get("n", 1))
-        reply["choices"] = [{**first, "index": index} for index in range(copies)]
     if ills.serves and not _is_auditors(ask):
         reply["model"] = ills.serves
     if ills.ignores_provider:

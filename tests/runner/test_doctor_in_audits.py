@@ -13,7 +13,7 @@ from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.config.settings import Budget
 from uncensoring_chinese_models.errors import BudgetExceededError, FailedCheckError, FatalError
 from uncensoring_chinese_models.models.budget import BudgetMeter
-from uncensoring_chinese_models.models.doctor.subject import MOST_TOKENS
+from uncensoring_chinese_models.models.doctor.canaries import MAX_TOKENS
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.runs.journal import Journal
 from uncensoring_chinese_models.verify.verification import verify_run
@@ -30,7 +30,7 @@ def auditable(**ills):
 
 def canaries(provider):
     bodies = [request.body for request in provider.requests if request.method == "POST"]
-    return [body for body in bodies if body["max_tokens"] <= MOST_TOKENS]
+    return [body for body in bodies if body["max_tokens"] <= MAX_TOKENS]
 
 
 def others(provider):
@@ -99,9 +99,9 @@ def test_require_refuses_before_the_first_probe(tmp_path):
     assert gone_on.folder == ran.folder
 
 
-@pytest.mark.parametrize("ills", [{"ignores_n": True}, {"refuses_json": True}, {}])
+@pytest.mark.parametrize("ills", [{"ignores_seed": True}, {"refuses_json": True}, {}])
 def test_require_does_not_refuse_what_the_audit_does_without(tmp_path, ills):
-    """An auditor without JSON mode and a server without `n` are told of, and audited."""
+    """An auditor without JSON mode and a server without seeds are reported, and audited."""
     with auditable(**ills) as provider:
         ran = run_over(tmp_path, provider, **both(provider), doctor="require")
 

@@ -31,13 +31,14 @@ if TYPE_CHECKING:
         stack,
         utc_now,
     )
-    from uncensoring_chinese_models.models.doctor.examination import (
+    from uncensoring_chinese_models.models.doctor.canaries import CheckedEndpoint, CheckResult
+    from uncensoring_chinese_models.models.doctor.examine import (
+        NextSteps,
         canary_bounds,
+        checked_endpoints,
         examine,
         refuse_failed,
-        subjects_of,
     )
-    from uncensoring_chinese_models.models.doctor.opening import Aftermath
     from uncensoring_chinese_models.models.doctor.screen import (
         conclusion,
         doctor_lines,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         in_short,
         warnings_of,
     )
-    from uncensoring_chinese_models.models.doctor.subject import Diagnosis, Subject
     from uncensoring_chinese_models.models.http_api import HttpApi, open_session
     from uncensoring_chinese_models.models.layers import (
         InFlight,
@@ -83,12 +83,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PREFIX",
-    "Aftermath",
     "BudgetGate",
     "BudgetMeter",
     "Builtins",
     "ChatTemplate",
-    "Diagnosis",
+    "CheckResult",
+    "CheckedEndpoint",
     "Gate",
     "HttpApi",
     "InFlight",
@@ -96,18 +96,19 @@ __all__ = [
     "Method",
     "ModelClient",
     "Need",
+    "NextSteps",
     "Notice",
     "Notify",
     "Sampler",
     "Served",
     "Side",
-    "Subject",
     "all_of",
     "body_bytes",
     "both_sides",
     "bound",
     "bound_of",
     "canary_bounds",
+    "checked_endpoints",
     "choose_template",
     "classify",
     "conclusion",
@@ -138,7 +139,6 @@ __all__ = [
     "spend",
     "spend_of",
     "stack",
-    "subjects_of",
     "together",
     "tokenize",
     "utc_now",

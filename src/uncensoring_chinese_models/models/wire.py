@@ -176,8 +176,6 @@ def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | No
         generation_id=loose.text(data.get("id")) or raw.headers.get("X-Generation-Id"),
         usage=_usage(data),
         cost_usd=_cost(data),
-        choices=_count_choices(data),
-        has_logprobs=_holds_something(choice.get("logprobs")),
         tokens=loose.tokens(choice.get("logprobs")),
     )
 
@@ -195,16 +193,6 @@ def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) ->
         raise TransientError(
             "the server's answer holds no text", status=raw.status, maybe_billed=True
         )
-
-
-def _count_choices(data: Json) -> int:
-    choices = data.get("choices")
-    return len(choices) if isinstance(choices, list) else 0
-
-
-def _holds_something(logprobs: object) -> bool:
-    """Tell whether there are probabilities, not just the places for them."""
-    return any(isinstance(part, list) and part for part in loose.mapping(logprobs).values())
 
 
 def _first_choice(data: Json) -> Json | None:

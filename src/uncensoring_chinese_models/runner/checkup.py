@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.models import (
-    Aftermath,
     BudgetMeter,
     InFlight,
+    NextSteps,
     Sampler,
     canary_bounds,
+    checked_endpoints,
     describe,
     doctor_to_json,
     examine,
     interruptible,
     open_sides,
     stack,
-    subjects_of,
     utc_now,
 )
 from uncensoring_chinese_models.runner.builtins import BUILTINS
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.config import LoadedConfig
     from uncensoring_chinese_models.domain import Role
-    from uncensoring_chinese_models.models import Diagnosis, Notify
+    from uncensoring_chinese_models.models import CheckResult, Notify
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Checkup:
     """Where the canaries are kept, and what they showed."""
 
     folder: Path
-    diagnoses: list[Diagnosis]
+    diagnoses: list[CheckResult]
     rules: dict[Role, str]
     """The models by side that are rules in this process, and were asked nothing."""
 
@@ -66,7 +66,7 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
     config, in_flight = loaded.settings, InFlight()
     sampler = Sampler(config)
     async with open_sides(config, BUILTINS, notify) as sides:
-        subjects = subjects_of(config, sampler, {side.role: side.price for side in sides})
+        subjects = checked_endpoints(config, sampler, {side.role: side.price for side in sides})
         budget, bounds = BudgetMeter(config.budget), canary_bounds(subjects)
         if not budget.covers(*bounds):
             raise BudgetExceededError(
@@ -79,7 +79,7 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
             }
             try:
                 kept = f"the record of the attempts is kept in {store.folder}"
-                after = Aftermath(kept, "run the doctor again", "")
+                after = NextSteps(kept, "run the doctor again", "")
                 diagnoses = await examine(subjects, clients, after)
             finally:
                 await in_flight.drain()

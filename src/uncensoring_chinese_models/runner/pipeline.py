@@ -25,11 +25,11 @@ from uncensoring_chinese_models.measure import parse_facts, score_facts, to_json
 from uncensoring_chinese_models.models import (
     Notice,
     Sampler,
+    checked_endpoints,
     doctor_to_json,
     examine,
     in_short,
     refuse_failed,
-    subjects_of,
     warnings_of,
 )
 from uncensoring_chinese_models.reports import prepare, report_html, report_markdown
@@ -127,7 +127,7 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
 async def _check_up(parts: Parts, notify: Notify) -> Json:
     """Let the doctor see both sides before the first probe; return its verdicts in short."""
     prices = parts.journal.decide("doctor/prices", lambda: _prices_to_json(parts.prices))
-    subjects = subjects_of(parts.config, Sampler(parts.config), _prices_from_json(prices))
+    subjects = checked_endpoints(parts.config, Sampler(parts.config), _prices_from_json(prices))
     diagnoses = await examine(subjects, parts.clients)
     parts.store.write_doctor(doctor_to_json(diagnoses))
     for line in warnings_of(diagnoses):

@@ -16,11 +16,11 @@ from uncensoring_chinese_models.models import (
     both_sides,
     bound,
     canary_bounds,
+    checked_endpoints,
     find_price,
     open_session,
     refuse_unknown_models,
     refuse_unknown_prices,
-    subjects_of,
     worst_case,
 )
 from uncensoring_chinese_models.runner.builtins import BUILTINS
@@ -60,7 +60,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
             prices[role] = await find_price(api, endpoint, model, notify, explain=True)
     refuse_unknown_prices(config, prices)
     refuse_hopeless_budget(config, sampler, prices)
-    asked_first = subjects_of(config, sampler, prices) if config.doctor != "off" else []
+    asked_first = checked_endpoints(config, sampler, prices) if config.doctor != "off" else []
     canaries = canary_bounds(asked_first)
     scored = _scored(config, sampler, texts)
     template = sampler.template

@@ -33,11 +33,11 @@ from uncensoring_chinese_models.models import (
     Sampler,
     bound_of,
     canary_bounds,
+    checked_endpoints,
     describe,
     interruptible,
     open_sides,
     stack,
-    subjects_of,
     utc_now,
 )
 from uncensoring_chinese_models.runner.builtins import BUILTINS
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.audit import AuditEvent
     from uncensoring_chinese_models.config import LoadedConfig
     from uncensoring_chinese_models.domain import Json, Price
-    from uncensoring_chinese_models.models import Subject
+    from uncensoring_chinese_models.models import CheckedEndpoint
 
 ENDED_FOR_GOOD = frozenset({"completed", "max_iterations"})
 """Statuses of a run that resuming adds nothing to."""
@@ -111,7 +111,9 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
 
         def check(journal: Journal) -> None:
             if config.doctor != "off":
-                _refuse_uncovered_canaries(config, subjects_of(config, sampler, prices), journal)
+                _refuse_uncovered_canaries(
+                    config, checked_endpoints(config, sampler, prices), journal
+                )
 
         with _open_run(loaded, resume, check) as (store, journal):
             budget = BudgetMeter(config.budget)
@@ -150,7 +152,7 @@ def refuse_hopeless_budget(
     needs, closing = iteration_needs(config, prompt, sampler, [])
     sizes = [bound_of(need, prices) for need in (*needs, closing)]
     if config.doctor != "off":
-        sizes += canary_bounds(subjects_of(config, sampler, prices))
+        sizes += canary_bounds(checked_endpoints(config, sampler, prices))
     what = "one iteration" if config.doctor == "off" else "the doctor's canaries, one iteration"
     if not BudgetMeter(config.budget).covers(*sizes):
         raise BudgetExceededError(
@@ -161,7 +163,7 @@ def refuse_hopeless_budget(
 
 
 def _refuse_uncovered_canaries(
-    config: AuditConfig, subjects: Sequence[Subject], journal: Journal
+    config: AuditConfig, subjects: Sequence[CheckedEndpoint], journal: Journal
 ) -> None:
     """Refuse to resume under a budget that the canaries still to be sent could pass."""
     bounds, budget = canary_bounds(subjects, journal.answer), BudgetMeter(config.budget)

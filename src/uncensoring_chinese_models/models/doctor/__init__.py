@@ -1,1 +1,1 @@
-"""Check by canaries whether an endpoint does what an audit takes for granted."""
+"""The doctor: small requests (canaries) that test what an audit relies on at an endpoint."""

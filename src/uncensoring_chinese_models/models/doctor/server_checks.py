@@ -1,4 +1,4 @@
-"""Whether the right server answers, and which fields of a request it honours."""
+"""Checks of the server: the right model, the right host, JSON mode."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ import re
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import Reply
-from uncensoring_chinese_models.models.doctor.names import likeness
-from uncensoring_chinese_models.models.doctor.subject import Judgement
-from uncensoring_chinese_models.models.doctor.text_checks import OPENING, QUESTION
+from uncensoring_chinese_models.models.doctor.canaries import Finding
+from uncensoring_chinese_models.models.templates import without_packing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from uncensoring_chinese_models.domain import Call, Json
-    from uncensoring_chinese_models.models.doctor.subject import CanaryVerdict, Seen, Subject
+    from uncensoring_chinese_models.models.doctor.canaries import (
+        CanaryReplies,
+        CanaryVerdict,
+        CheckedEndpoint,
+    )
 
 _CANARY_SCHEMA: Json = {
     "type": "object",
@@ -29,80 +34,135 @@ _FORMATS: dict[str, Json] = {
     },
 }
 
+_ROUTE = re.compile(r"beta|exacto|extended|floor|free|latest|nitro|online")
+"""Variants that name a route to the model, not another model."""
+_KIND = re.compile(r"air|base|coder|distill(ed)?|flash|guard|lite|math|mini|nano|thinking|vl")
+"""Words that make it another model."""
+_FAMILY = re.compile(
+    r"(abab|baichuan|chatglm|claude|codellama|codestral|deepseek|doubao|ernie|exaone|falcon|gemini"
+    r"|gemma|glm|gpt|granite|grok|hunyuan|internlm|jamba|kimi|llama|longcat|magistral|mimo|minimax"
+    r"|ministral|mistral|mixtral|moonshot|nemotron|olmo|pangu|phi|pythia|qvq|qwen|qwq|skywork"
+    r"|smollm|telechat|tinyllama|yi)([\d.]*)"
+)
+"""Families of models; a name without one may be that of an endpoint or deployment."""
+_DATE = re.compile(r"\d{8}|\d{6}|\d{4}|0\d{1,2}|[12]\d|3[01]")
+"""A date or a part of one: 20250522, 0324, 04, 28; or a revision: 001."""
+_SIZE = re.compile(r"(?:\d+x)?\d+(?:\.\d+)?[bm]")
+_VERSION = re.compile(r"[kmr]?\d(?:\.\d+)*")
+"""Parts of which a name has one: a size (72b, 8x7b), a version (3.1, r1, k2)."""
+
 
 # --- model --------------------------------------------------------------------------------------
 
 
-def plan_model(subject: Subject) -> list[Call]:
-    """Return a greeting for the auditor; the target's other canaries suffice."""
-    if subject.side == "target":
+def plan_model(checked: CheckedEndpoint) -> list[Call]:
+    """Return a greeting for the auditor; the target has enough other canaries."""
+    if checked.side == "target":
         return []
-    return [subject.ask_auditor("plain", _messages("Say hello."))]
+    return [checked.ask_auditor("plain", _messages("Say hello."))]
 
 
-def judge_model(seen: Seen) -> Judgement:
-    """Tell whether the model that was asked for answers."""
-    subject = seen.subject
-    numbers: Json = {"asked": subject.model, "served": [], **_price(subject)}
-    replies = [result for result in seen.results.values() if isinstance(result, Reply)]
+def judge_model(canaries: CanaryReplies) -> Finding:
+    """Check that the model of the config answers."""
+    checked = canaries.checked
+    numbers: Json = {"asked": checked.model, "served": [], **_price(checked)}
+    replies = [result for result in canaries.results.values() if isinstance(result, Reply)]
     if not replies:
-        name = next(iter(seen.results), "")
-        problem = seen.problem(name) or {}
-        rejected = bool(seen.results) and all(map(seen.is_rejected, seen.results))
+        name = next(iter(canaries.results), "")
+        problem = canaries.problem(name) or {}
+        rejected = bool(canaries.results) and all(map(canaries.is_rejected, canaries.results))
         verdict: CanaryVerdict = "no" if rejected else "unknown"
-        return Judgement(verdict, numbers | problem)
+        return Finding(verdict, numbers | problem)
     served = sorted({reply.served_model for reply in replies if reply.served_model})
     numbers["served"] = served
-    verdicts = {likeness(subject.model, name) for name in served}
-    return Judgement(_together(verdicts), numbers)
+    verdicts = {is_same_model(checked.model, name) for name in served}
+    return Finding(_together(verdicts), numbers)
 
 
 def _together(verdicts: set[CanaryVerdict]) -> CanaryVerdict:
-    """Return what verdicts on several names say of them all."""
+    """Return the verdict on several names together."""
     if "no" in verdicts:
         return "no"
     return "yes" if verdicts == {"yes"} else "unknown"
 
 
-def _price(subject: Subject) -> Json:
-    price, million = subject.price, 1_000_000
+def _price(checked: CheckedEndpoint) -> Json:
+    price, million = checked.price, 1_000_000
     return {
         "input_usd_per_million": None if price is None else float(price.input_usd * million),
         "output_usd_per_million": None if price is None else float(price.output_usd * million),
     }
 
 
+def is_same_model(asked: str, served: str) -> CanaryVerdict:
+    """Compare two names: a dated or packed version is the same model, a sibling is not."""
+    asked, served = _whole(asked), _whole(served)
+    wanted, got = _words(without_packing(asked)), _words(without_packing(served))
+    more = {word for word in got - _words(asked) if not _DATE.fullmatch(word)}
+    is_held = _words(asked) <= _words(served)
+    if is_held and not more:
+        return "yes"
+    if not any(map(_FAMILY.fullmatch, wanted)):
+        return "unknown"
+    is_sibling = is_held and any(map(_KIND.fullmatch, more))
+    if is_sibling or _differ(wanted, got, _SIZE) or _differ(wanted, got, _VERSION):
+        return "no"
+    return "unknown" if wanted & got else "no"
+
+
+def _whole(name: str) -> str:
+    """Return a name without its owner, and without a variant that only names a route."""
+    name, _, variant = name.strip().lower().rstrip("/").rpartition("/")[2].partition(":")
+    return name if not variant or _ROUTE.fullmatch(variant) else f"{name}-{variant}"
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name, with numbers in one form: 3p1, v3.1 and 3-1 become 3.1."""
+    name = re.sub(r"(?<=\d)p(?=\d)", ".", name)
+    name = re.sub(r"(?<=[a-z]{3})(?=\d)", "-", name)  # qwen2.5 and qwen-2.5 are one
+    name = re.sub(r"(?<![^\W_])v(?=\d)", "", name)
+    name = re.sub(r"(?<![\w.])(\d)[-_](\d)(?![\w.])", r"\1.\2", name)
+    name = re.sub(r"(?<=\d)\.0(?![\w.])", "", name)
+    return set(re.findall(r"[^\W_]+(?:\.\d+[^\W_]*)*", name))
+
+
+def _differ(wanted: Iterable[str], got: Iterable[str], kind: re.Pattern[str]) -> bool:
+    """Return whether both names have words of this kind, and none in common."""
+    asked_for, found = set(filter(kind.fullmatch, wanted)), set(filter(kind.fullmatch, got))
+    return bool(asked_for and found and not asked_for & found)
+
+
 # --- provider -----------------------------------------------------------------------------------
 
 
-def judge_provider(seen: Seen) -> Judgement:
-    """Tell whether only hosts answered that the config allows."""
+def judge_provider(canaries: CanaryReplies) -> Finding:
+    """Check that only hosts answered that the config allows."""
     named = {
         result.provider
-        for result in seen.results.values()
+        for result in canaries.results.values()
         if isinstance(result, Reply) and result.provider
     }
-    allowed = _allowed_hosts(seen.subject)
+    allowed = _allowed_hosts(canaries.checked)
     numbers: Json = {"allowed": allowed, "answered": sorted(named)}
     if not named:
-        return Judgement("unknown", numbers)
+        return Finding("unknown", numbers)
     if allowed is None:
-        return Judgement("no" if len(named) > 1 else "unknown", numbers)
+        return Finding("no" if len(named) > 1 else "unknown", numbers)
     known = {_host(name) for name in allowed}
-    return Judgement(_together({_is_known(_host(name), known) for name in named}), numbers)
+    return Finding(_together({_is_known(_host(name), known) for name in named}), numbers)
 
 
 def _is_known(host: str, known: set[str]) -> CanaryVerdict:
-    """Tell whether a host is one of these; a name that begins another may well be its title."""
+    """Return whether a host is one of these; unknown if one name begins with the other."""
     if host in known:
         return "yes"
     is_near = any(host.startswith(name) or name.startswith(host) for name in known)
     return "unknown" if is_near else "no"
 
 
-def _allowed_hosts(subject: Subject) -> list[str] | None:
-    """Return the hosts that the config leaves open, or None if it leaves all."""
-    routing = subject.config.audited_endpoint.provider or {}
+def _allowed_hosts(checked: CheckedEndpoint) -> list[str] | None:
+    """Return the hosts that the config allows, or None if it allows all."""
+    routing = checked.config.audited_endpoint.provider or {}
     only, order = routing.get("only"), routing.get("order")
     if isinstance(only, list) and only:
         return [str(name) for name in only]
@@ -111,72 +171,38 @@ def _allowed_hosts(subject: Subject) -> list[str] | None:
 
 
 def _host(name: str) -> str:
-    """Name a host as slugs and titles both do: ``atlas-cloud/fp8`` and ``AtlasCloud`` are one."""
+    """Return the plain name of a host: ``atlas-cloud/fp8`` and ``AtlasCloud`` are the same."""
     return re.sub(r"\W|_", "", name.partition("/")[0].lower())
 
 
-# --- fields -------------------------------------------------------------------------------------
+# --- JSON mode ----------------------------------------------------------------------------------
 
 
-def plan_n(subject: Subject) -> list[Call]:
-    """Return a request for two choices."""
-    return [subject.ask_shared("n", OPENING, QUESTION, temperature=1.0, max_tokens=8, n=2)]
-
-
-def judge_n(seen: Seen) -> Judgement:
-    """Count the choices that came back for two."""
-    name = seen.subject.shared("n")
-    reply = seen.reply(name)
-    if reply is None:
-        return _refused_or_unknown(seen, name)
-    numbers: Json = {"asked": 2, "choices": reply.choices}
-    return Judgement("yes" if reply.choices == 2 else "no", numbers)
-
-
-def plan_logprobs(subject: Subject) -> list[Call]:
-    """Return a request for the probabilities of what is written."""
-    wanted: Json = {"logprobs": 1}
-    if subject.api == "chat":
-        wanted = {"logprobs": True, "top_logprobs": 1}
-    return [subject.ask_shared("logprobs", OPENING, QUESTION, **wanted)]
-
-
-def judge_logprobs(seen: Seen) -> Judgement:
-    """Tell whether the probabilities came."""
-    name = seen.subject.shared("logprobs")
-    reply = seen.reply(name)
-    if reply is None:
-        return _refused_or_unknown(seen, name)
-    if reply.has_logprobs:
-        return Judgement("yes", {"given": True})
-    return Judgement("no" if reply.text else "unknown", {"given": False})
-
-
-def plan_json_mode(subject: Subject) -> list[Call]:
+def plan_json_mode(checked: CheckedEndpoint) -> list[Call]:
     """Return a request for a small object, in the format that the audit asks for."""
-    wanted = _FORMATS[subject.config.auditor_response_format]
+    wanted = _FORMATS[checked.config.auditor_response_format]
     ask = 'Reply with the JSON object {"ok": true} and nothing else.'
-    return [subject.ask_auditor("json", _messages(ask), response_format=wanted)]
+    return [checked.ask_auditor("json", _messages(ask), response_format=wanted)]
 
 
-def judge_json_mode(seen: Seen) -> Judgement:
-    """Tell whether the auditor's endpoint takes the format and keeps to it."""
-    reply = seen.reply("json")
-    numbers: Json = {"format": seen.subject.config.auditor_response_format}
+def judge_json_mode(canaries: CanaryReplies) -> Finding:
+    """Check that the auditor's endpoint accepts the format and follows it."""
+    reply = canaries.reply("json")
+    numbers: Json = {"format": canaries.checked.config.auditor_response_format}
     if reply is None:
-        judged = _refused_or_unknown(seen, "json")
-        return Judgement(judged.verdict, numbers | judged.numbers)
+        judged = _refused_or_unknown(canaries, "json")
+        return Finding(judged.verdict, numbers | judged.numbers)
     text = (reply.text or "").strip()
     numbers |= {"is_object": _is_object(text), "finish_reason": reply.finish_reason}
     if numbers["is_object"]:
-        return Judgement("yes", numbers)
+        return Finding("yes", numbers)
     may_be_cut = not text or (text.startswith("{") and reply.finish_reason == "length")
-    return Judgement("unknown" if may_be_cut else "no", numbers)
+    return Finding("unknown" if may_be_cut else "no", numbers)
 
 
-def _refused_or_unknown(seen: Seen, name: str) -> Judgement:
-    problem = seen.problem(name) or {}
-    return Judgement("no" if seen.refuses_field(name) else "unknown", problem)
+def _refused_or_unknown(canaries: CanaryReplies, name: str) -> Finding:
+    problem = canaries.problem(name) or {}
+    return Finding("no" if canaries.refuses_field(name) else "unknown", problem)
 
 
 def _is_object(text: str) -> bool:

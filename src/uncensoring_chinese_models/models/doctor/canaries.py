@@ -1,4 +1,4 @@
-"""What is examined (a side, or one arm of the target), what it is asked, and what is found."""
+"""What the doctor tests (an endpoint, or one arm of the target), what it sends, what it finds."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.templates import ChatTemplate
 
 CanaryVerdict = Literal["yes", "no", "unknown"]
-MOST_TOKENS = 16
-"""The most that one canary may make a model write."""
+MAX_TOKENS = 16
+"""The most tokens that one canary may ask for."""
 _NOT_TAKEN = frozenset({400, 404, 415, 422})
-"""Statuses with which servers turn down a field that they do not know."""
+"""Statuses that servers use to refuse a field that they do not know."""
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """One side, or one arm of the target, and all that is needed to ask it something."""
+class CheckedEndpoint:
+    """The endpoint of the auditor or the target, or one arm of the target, and how to send it a canary."""
 
     side: Role
     model: str
@@ -36,25 +36,25 @@ class Subject:
 
     @property
     def can_be_asked(self) -> bool:
-        """False for rules in this process, which answer nothing but an audit."""
+        """False for a built-in auditor, which is not a model and answers no canary."""
         return self.endpoint.preset_name != "builtin"
 
     @property
     def api(self) -> Api:
-        """Which API the subject is reached through."""
+        """The API that the canaries are sent through."""
         return "chat" if self.arm is None else self._api_of(self.arm)
 
     @property
     def template(self) -> ChatTemplate | None:
-        """The template that this arm's prompts are written with."""
+        """The chat template of this arm's prompts, or None if it uses none."""
         return None if self.api == "chat" or self.arm == "raw" else self.sampler.template
 
     def named(self, name: str) -> str:
-        """Name a canary that is this arm's own."""
+        """Return the name of a canary that only this arm uses."""
         return f"{self.arm}_{name}"
 
     def shared(self, name: str) -> str:
-        """Name a canary that stands for all arms behind the same API."""
+        """Return the name of a canary that all arms behind the same API share."""
         return f"{self.api}_{name}"
 
     def ask_auditor(self, name: str, messages: list[Json], **changes: object) -> Call:
@@ -62,31 +62,31 @@ class Subject:
         body: Json = {"model": self.model, "messages": messages}
         body["temperature"] = self.config.auditor_sampling.temperature
         body |= self.endpoint.traits.chat_body | self.endpoint.extra_body
-        body["max_tokens"] = MOST_TOKENS
+        body["max_tokens"] = MAX_TOKENS
         return Call(CallKey(0, "auditor", "doctor", arm=name), "chat", body | changes)
 
     def ask_raw(self, name: str, prompt: str) -> Call:
-        """Return a canary whose prompt is sent as it stands, to be counted rather than answered."""
+        """Return a canary with a raw prompt, of which only the token count matters."""
         return self._ask("raw", name, prompt, None, max_tokens=1)
 
     def ask(self, name: str, probe: str, question: str, **changes: object) -> Call:
-        """Return a canary that goes the way of this arm's samples."""
+        """Return a canary that is sent as this arm's samples are."""
         return self._ask(self.arm or "raw", name, probe, question, **changes)
 
     def ask_shared(self, name: str, probe: str, question: str, **changes: object) -> Call:
-        """Return a canary for the API, which goes the way of its first arm."""
+        """Return a canary for the API, sent as the samples of its first arm are."""
         first = next(arm for arm in self.config.sampling.arms if self._api_of(arm) == self.api)
         return self._ask(first, self.shared(name), probe, question, **changes)
 
     def _ask(
         self, arm: Arm, name: str, probe: str, question: str | None, **changes: object
     ) -> Call:
-        """Write the request as the audit would, but for what the canary is about."""
+        """Return the request that the audit would send, with the changes of the canary."""
         planned = self.sampler.plan_one(
             CallKey(0, "target", "sample", 0, arm), probe, question
         ).call
         body = {key: planned.body[key] for key in planned.body if key not in ("stop", "seed")}
-        body |= {"max_tokens": MOST_TOKENS, "temperature": 0.0}
+        body |= {"max_tokens": MAX_TOKENS, "temperature": 0.0}
         return Call(CallKey(0, "target", "doctor", arm=name), planned.api, body | changes)
 
     def _api_of(self, arm: Arm) -> Api:
@@ -95,34 +95,34 @@ class Subject:
 
 
 Results = Mapping[str, Reply | ClientError]
-"""What became of the canaries of one side, by their names."""
+"""The replies and errors of one side's canaries, by the canary's name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """A subject, and what the canaries of its side brought."""
+class CanaryReplies:
+    """The replies to one side's canaries, as the checks of one endpoint or arm read them."""
 
-    subject: Subject
+    checked: CheckedEndpoint
     results: Results
 
     def reply(self, name: str) -> Reply | None:
-        """Return the reply to a canary, if one came that is the model's."""
+        """Return the model's reply to a canary; None if there is none, or the host blocked it."""
         result = self.results.get(name)
         is_models = isinstance(result, Reply) and result.host_refusal is None
         return result if is_models and isinstance(result, Reply) else None
 
     def text(self, name: str) -> str:
-        """Return what the model wrote; nothing where it did not."""
+        """Return the text of the reply; empty if there is none."""
         reply = self.reply(name)
         return "" if reply is None else reply.text or ""
 
     def prompt_tokens(self, name: str) -> int | None:
-        """Return how long the server says that the prompt was."""
+        """Return the number of prompt tokens that the server reports."""
         reply = self.reply(name)
         return None if reply is None else reply.usage.prompt_tokens
 
     def problem(self, *names: str) -> Json | None:
-        """Return why one of these canaries has no reply of the model's, if so."""
+        """Return why one of these canaries has no reply from the model, if one has none."""
         for name in names:
             if self.reply(name) is None:
                 result = self.results.get(name)
@@ -133,64 +133,64 @@ class Seen:
         return None
 
     def unanswered(self, names: Collection[str]) -> str | None:
-        """Say to how many of these canaries no answer of the model's came, and why, if so."""
+        """Return how many of these canaries have no answer from the model, and why; None if all have."""
         lacking = [name for name in names if self.reply(name) is None]
         if not lacking:
             return None
         which = f" to {len(lacking)} of {len(names)} canaries"
         error = (self.problem(*lacking) or {})["error"]
-        return f"no answer came{which if len(lacking) < len(names) else ''} ({error})"
+        return f"no answer{which if len(lacking) < len(names) else ''} ({error})"
 
     def is_rejected(self, name: str) -> bool:
-        """Tell whether the server would refuse the same request again."""
+        """Return whether the server refused the canary for good."""
         return isinstance(self.results.get(name), RejectedError)
 
     def refuses_field(self, name: str) -> bool:
-        """Tell whether a canary was turned down, and one without its field was not."""
+        """Return whether the server refused a canary, but answered one without its extra field."""
         result = self.results.get(name)
-        without = "plain" if self.subject.arm is None else self.subject.named("open")
+        without = "plain" if self.checked.arm is None else self.checked.named("open")
         is_refused = isinstance(result, RejectedError) and result.status in _NOT_TAKEN
         return is_refused and self.reply(without) is not None
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What one check says, and the numbers behind it."""
+class Finding:
+    """The verdict of one check, and the numbers behind it."""
 
     verdict: CanaryVerdict
     numbers: Json
     meaning: str | None = None
-    """What it means, where the check's own words for this verdict do not fit."""
+    """What it means, if the check's usual words for this verdict do not fit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
-    """One thing that an audit takes for granted, and how it is found out."""
+class DoctorCheck:
+    """One thing that an audit relies on, and how it is tested."""
 
     name: str
-    applies: Callable[[Subject], bool]
-    judge: Callable[[Seen], Judgement]
+    applies: Callable[[CheckedEndpoint], bool]
+    judge: Callable[[CanaryReplies], Finding]
     meanings: Mapping[CanaryVerdict, str]
     """What each verdict means for the audit."""
-    plan: Callable[[Subject], list[Call]] = lambda subject: []  # noqa: ARG005
+    plan: Callable[[CheckedEndpoint], list[Call]] = lambda checked: []  # noqa: ARG005
     """The canaries; checks may share some."""
-    then: Callable[[Seen], list[Call]] | None = None
-    """Canaries that follow from what the first ones brought: no more, and hardly larger."""
+    then: Callable[[CanaryReplies], list[Call]] | None = None
+    """Follow-up canaries that depend on the first replies: at most as many, and hardly larger."""
     alone: bool = False
-    """Whether its canaries are sent one at a time, with nothing else under way."""
+    """Whether its canaries are sent one at a time, while no other call is under way."""
     needed: bool = False
-    """Whether an arm cannot be trusted without it."""
+    """Whether the audit needs a yes."""
     reads_all: bool = False
-    """Whether it looks at every reply of its side, so that one that is lacking decides nothing."""
+    """Whether it reads every reply of its side, so that one missing reply does not decide it."""
 
-    def following(self, seen: Seen) -> list[Call]:
-        """Return the canaries that follow from what the first ones brought."""
-        return [] if self.then is None else self.then(seen)
+    def following(self, canaries: CanaryReplies) -> list[Call]:
+        """Return the follow-up canaries that depend on the first replies."""
+        return [] if self.then is None else self.then(canaries)
 
 
 @dataclass(frozen=True, slots=True)
-class Diagnosis:
-    """One check of one subject, as it is stored."""
+class CheckResult:
+    """The result of one check of one endpoint or arm, as it is stored."""
 
     side: Role
     arm: str | None
@@ -200,13 +200,13 @@ class Diagnosis:
     meaning: str
     needed: bool
     canaries: tuple[str, ...]
-    """The calls in the journal that it rests on; empty where it rests on all of its side."""
+    """The calls in the journal that it uses; empty if it uses all of its side."""
 
     def as_json(self) -> Json:
-        """Return it as files and programs get it."""
+        """Return the JSON form."""
         return {**asdict(self), "canaries": list(self.canaries)}
 
     @property
     def where(self) -> str:
-        """Name the subject and the check: ``target/user_persona/stop``."""
+        """The endpoint, arm and check: ``target/user_persona/stop``."""
         return "/".join(filter(None, (self.side, self.arm, self.check)))
