@@ -16,7 +16,7 @@ from pydantic_core import PydanticUndefined
 from uncensoring_chinese_models.config import endpoints
 from uncensoring_chinese_models.config import settings as config
 from uncensoring_chinese_models.config.presets import PRESETS
-from uncensoring_chinese_models.exports.card import column_lines
+from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.rows import TABLES
 from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS, builtin_topics, load_facts
 from uncensoring_chinese_models.reports.pages.probes import LETTERS, MEANINGS

@@ -65,7 +65,7 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     assert raters["patterns"]["sensitivity"] == {"successes": 2, "n": 2}
     assert raters["patterns"]["specificity"] == {"successes": 6, "n": 8}
     as_json = run_ucm(tmp_path, "label", run, "--read", sheet, "--json")
-    assert json.loads(as_json.stdout) == {"exit_code": 0, **told}
+    assert json.loads(as_json.stdout) == {"run_dir": str(run), "exit_code": 0, **told}
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     sheet.rename(tmp_path / "mine.csv")
     assert "is not beside it" in run_ucm(tmp_path, "label", run, "--seed", "3").stderr
