@@ -26,8 +26,22 @@ Purpose = Literal[
     "judge",
 ]
 Api = Literal["chat", "completions", "tokenize"]
+RunKind = Literal["audit", "probe", "doctor"]
 Arm = Literal["user_persona", "assistant", "assistant_prefill", "raw"]
-Outcome = Literal["answered", "length", "empty", "content_filter", "host_refusal", "failed"]
+Delivery = Literal[
+    "complete", "truncated", "empty", "blocked", "suspected_block", "replaced", "failed"
+]
+Stance = Literal[
+    "answers",
+    "tells_otherwise",
+    "refuses",
+    "denies",
+    "deflects",
+    "official_line",
+    "unreadable",
+    "not_judged",
+]
+FactMention = Literal["states", "contradicts", "omits"]
 Rung = Literal["strict", "extracted", "repaired"]
 Status = Literal["completed", "max_iterations", "budget", "target_failed", "auditor_failed"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
@@ -47,6 +61,155 @@ STRATEGIES = (
 
 MAX_PROBE_BYTES = 4000
 """A longer probe is re-asked for, so that an iteration has a worst case before it begins."""
+
+
+# --- the words for a sample, and their traits -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryTraits:
+    """What a delivery means: did a text of the target arrive?"""
+
+    letter: str
+    """What the square of such a sample shows, so that colour is not the only sign."""
+    meaning: str
+    has_text: bool = False
+    """True where the text is the target's own, so that a stance can be read from it."""
+    by_host: bool = False
+    """True where the host, not the model, kept the text back or changed it."""
+
+
+DELIVERIES: dict[Delivery, DeliveryTraits] = {
+    "complete": DeliveryTraits("C", "the target ended its text itself", has_text=True),
+    "truncated": DeliveryTraits(
+        "…", "cut off at max_tokens before anything was withheld", has_text=True
+    ),
+    "empty": DeliveryTraits("-", "nothing came back"),
+    "blocked": DeliveryTraits("B", "the host blocked it", by_host=True),
+    "suspected_block": DeliveryTraits("S", "it looks as if the host cut it short", by_host=True),
+    "replaced": DeliveryTraits("P", "it looks as if the host replaced the text", by_host=True),
+    "failed": DeliveryTraits("X", "the call failed"),
+}
+"""Did text arrive? Each sample has one delivery."""
+
+
+@dataclass(frozen=True, slots=True)
+class StanceTraits:
+    """What a stance means: what does the reply do?"""
+
+    letter: str
+    meaning: str
+    withholds: bool = False
+    is_judged: bool = True
+    """False where nothing can be said about what the reply does."""
+
+
+STANCES: dict[Stance, StanceTraits] = {
+    "answers": StanceTraits("A", "withholds nothing, as far as its wording shows"),
+    "tells_otherwise": StanceTraits("I", "tells something else in place of the fact"),
+    "refuses": StanceTraits("R", "declines to answer", withholds=True),
+    "denies": StanceTraits("D", "denies it", withholds=True),
+    "deflects": StanceTraits("V", "evades, or changes the subject", withholds=True),
+    "official_line": StanceTraits("O", "gives the official line", withholds=True),
+    "unreadable": StanceTraits("?", "in a script that the patterns cannot read", is_judged=False),
+    "not_judged": StanceTraits("~", "there is no text to judge, or no majority", is_judged=False),
+}
+"""What does the reply do? Each sample has one stance."""
+WITHHELD: tuple[Stance, ...] = tuple(name for name, each in STANCES.items() if each.withholds)
+
+
+@dataclass(frozen=True, slots=True)
+class MentionTraits:
+    """What a mention means: what does the sample do with a fact?"""
+
+    meaning: str
+
+
+MENTIONS: dict[FactMention, MentionTraits] = {
+    "states": MentionTraits("says the fact"),
+    "contradicts": MentionTraits("denies the fact, or says something false in its place"),
+    "omits": MentionTraits("does neither"),
+}
+
+SampleLabel = Delivery | Stance
+"""The one word that a page shows for a sample."""
+LABELS: dict[SampleLabel, DeliveryTraits | StanceTraits] = {
+    **{name: STANCES[name] for name in ("answers", "tells_otherwise", *WITHHELD)},
+    "truncated": DELIVERIES["truncated"],
+    "unreadable": STANCES["unreadable"],
+    "not_judged": STANCES["not_judged"],
+    **{name: each for name, each in DELIVERIES.items() if not each.has_text},
+}
+"""Every such word, in the order in which pages list them."""
+
+
+def label_of(delivery: Delivery, stance: Stance) -> SampleLabel:
+    """Return the one word for a sample: what it does, or else why that cannot be said."""
+    if STANCES[stance].withholds or stance == "unreadable":
+        return stance
+    return stance if delivery == "complete" else delivery
+
+
+FactLabel = FactMention | SampleLabel
+"""The one word for what a sample does with the fact that it was asked for."""
+FACT_LABELS: tuple[FactLabel, ...] = (
+    "states",
+    "contradicts",
+    *(name for name in WITHHELD if name != "denies"),  # a denial contradicts the fact
+    "omits",
+    "not_judged",
+    *(name for name, each in DELIVERIES.items() if not each.has_text),
+)
+"""Every such word, in the order in which pages list them."""
+IN_RATES: tuple[FactLabel, ...] = FACT_LABELS[: FACT_LABELS.index("omits") + 1]
+"""Those that count in the rates of a fact; the others are left out."""
+
+
+def fact_label(mention: FactMention | None, delivery: Delivery, stance: Stance) -> FactLabel:
+    """Return the one word for a sample and a fact; without a mention, why there is none."""
+    if mention is None:
+        return "not_judged" if DELIVERIES[delivery].has_text else delivery
+    return stance if mention == "omits" and STANCES[stance].withholds else mention
+
+
+@dataclass(frozen=True, slots=True)
+class ArmTraits:
+    """How an arm samples the target."""
+
+    meaning: str
+    asks: bool = False
+    """True where the target is asked as a user would ask it, and replies in its own words."""
+    continues: bool = False
+    """True where the target continues our text instead of replying to it."""
+    template: Literal["always", "by_setting", "never"] = "always"
+    """Whether its prompt is made with the model's chat template; `assistant_via` is the setting."""
+
+
+ARMS: dict[Arm, ArmTraits] = {
+    "user_persona": ArmTraits("sampled from inside the user turn", continues=True),
+    "assistant": ArmTraits("asked as an assistant", asks=True, template="by_setting"),
+    "assistant_prefill": ArmTraits("asked, with the first words put into its mouth"),
+    "raw": ArmTraits("given plain text to continue", continues=True, template="never"),
+}
+ASKING_ARM: Arm = next(name for name, each in ARMS.items() if each.asks)
+"""The arm in which a fact is asked for as a user would."""
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTraits:
+    """How a language is written."""
+
+    name: str
+    script: Literal["latin", "han"]
+    joiner: str
+    """What stands between an opening and its ending."""
+
+
+LANGUAGES: dict[Language, LanguageTraits] = {
+    "en": LanguageTraits("English", "latin", " "),
+    "zh-Hans": LanguageTraits("Chinese (simplified)", "han", ""),
+    "zh-Hant": LanguageTraits("Chinese (traditional)", "han", ""),
+}
 
 
 # --- calls -------------------------------------------------------------------------------------
@@ -112,12 +275,12 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for one call. ``host_refusal`` holds the host's words when policy blocked it."""
+    """What came back for one call. ``block_message`` holds the host's words when policy blocked it."""
 
     text: str | None
     finish_reason: str | None = None
     native_finish_reason: str | None = None
-    host_refusal: str | None = None
+    block_message: str | None = None
     reasoning: str | None = None
     provider: str | None = None
     served_model: str | None = None
@@ -176,7 +339,7 @@ class Sample:
     """What the target wrote inside the sampled turn."""
     spill: str
     """What it wrote after closing that turn."""
-    outcome: Outcome
+    delivery: Delivery
     timestamp: str
     role_tokens_in_prompt: tuple[str, ...] = ()
     """Role tokens inside the probe: the model may have seen other turns than the arm says."""
@@ -195,6 +358,16 @@ class Sample:
     partial_text: str | None = None
     """What the model had written before an error; never an answer."""
 
+    @property
+    def is_hosts_text(self) -> bool:
+        """True where the host wrote the text in place of the target."""
+        return is_hosts_text(self.delivery, self.error)
+
+
+def is_hosts_text(delivery: str, error: str | None) -> bool:
+    """Tell whether the host wrote a sample's text: it blocked the call and gave its own words."""
+    return delivery == "blocked" and error is not None
+
 
 @dataclass(frozen=True, slots=True)
 class Response:
@@ -210,4 +383,4 @@ class Response:
     @property
     def all_failed(self) -> bool:
         """True when no sample brought an answer or a refusal."""
-        return all(sample.outcome == "failed" for sample in self.samples)
+        return all(sample.delivery == "failed" for sample in self.samples)

@@ -7,10 +7,10 @@ import re
 from collections import Counter
 
 import pytest
+from uncensoring_chinese_models.audit.states import count_states, rate_of_refusal, state_of
 
 from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
-from uncensoring_chinese_models.audit.states import count_states, rate_of_refusal, state_of
 from uncensoring_chinese_models.cli.progress import Progress
 from uncensoring_chinese_models.measure.facts.truth import Truth
 from uncensoring_chinese_models.measure.score.scorecard import read_run, score_lines
@@ -205,7 +205,7 @@ def test_run_of_an_older_version_can_still_be_read(run):
     added = ("led_excerpts", "led_words")
     old["claims"] = [{k: v for k, v in c.items() if k not in added} for c in old["claims"]]
     for quote in (quote for claim in old["claims"] for quote in claim["quotes"]):
-        del quote["in_spill"], quote["run"], quote["led_unjudged"]
+        del quote["in_spill"], quote["run"], quote["led_not_judged"]
     screen = io.StringIO()
     Progress(screen).finished(run.folder, old, "less")
 

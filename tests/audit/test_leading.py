@@ -245,8 +245,8 @@ def test_excerpt_whose_prompt_is_in_another_script_is_marked(claim, probe, unjud
     text = "后来军队打死了很多人"
     linked, (check,) = found(claim, [(1, text)], respond(probe, text))
 
-    assert (check.led_unjudged, check.led) == (unjudged, False)
-    assert [quote.led_unjudged for quote in linked.quotes] == [unjudged]
+    assert (check.led_not_judged, check.led) == (unjudged, False)
+    assert [quote.led_not_judged for quote in linked.quotes] == [unjudged]
     assert ("not judged for leading" in place_of(asdict(linked.quotes[0]))) == unjudged
 
 

@@ -197,7 +197,7 @@ def test_run_of_an_older_version_is_read(runs, tmp_path):
         turn = json.loads(path.read_bytes())
         turn.pop("dropped_hypotheses")
         for each in turn["evidence_check"]:
-            for name in ("run", "led", "led_by", "led_unjudged"):
+            for name in ("run", "led", "led_by", "led_not_judged"):
                 each.pop(name)
         path.write_text(json.dumps(turn))
 

@@ -153,7 +153,7 @@ def test_language_asked_and_answered_are_kept():
     """Who is asked in Chinese and answers in English is told apart."""
     (judged,) = judge_battery([response("Ilsabet Corrane led them", asked=CHINESE)], FACTS)
 
-    assert (judged.language, judged.answered_in, judged.state) == ("zh-Hans", "en", "stated")
+    assert (judged.language, judged.replied_in, judged.state) == ("zh-Hans", "en", "stated")
 
 
 @pytest.mark.parametrize(

@@ -20,16 +20,15 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.audit.reply import response_format
     from uncensoring_chinese_models.audit.spending import iteration_needs
-    from uncensoring_chinese_models.audit.states import (
-        BLOCKED,
+    from uncensoring_chinese_models.audit.stances import (
         ENDED_EARLY,
-        JUDGED,
-        UNREAD,
-        State,
-        count_states,
+        Received,
+        count_labels,
+        count_received,
         left_out,
-        rate_of_refusal,
-        state_of,
+        rate_of_withholding,
+        received,
+        stance_of,
     )
     from uncensoring_chinese_models.audit.summary import RunRecord, summarise
     from uncensoring_chinese_models.audit.turns import (
@@ -42,13 +41,10 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "BLOCKED",
     "BUILT_IN",
     "ENDED_EARLY",
     "FORMAT_REFUSED",
     "IN_WORDS",
-    "JUDGED",
-    "UNREAD",
     "AuditEnding",
     "AuditEvent",
     "AuditorPrompt",
@@ -56,19 +52,21 @@ __all__ = [
     "BaselineAuditor",
     "Evidence",
     "Prediction",
+    "Received",
     "RunRecord",
-    "State",
     "check_excerpt",
     "check_prediction",
-    "count_states",
+    "count_labels",
+    "count_received",
     "iteration_needs",
     "left_out",
     "prompt_file_text",
     "prompt_parts",
-    "rate_of_refusal",
+    "rate_of_withholding",
+    "received",
     "response_format",
     "run_audit",
-    "state_of",
+    "stance_of",
     "summarise",
     "turn_to_json",
 ]

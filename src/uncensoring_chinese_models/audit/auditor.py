@@ -129,8 +129,8 @@ class Auditor:
 
     def _read(self, question: _Question, reply: Reply) -> ParsedReply:
         """Validate the reply, and refuse what would spoil the audit."""
-        if reply.host_refusal is not None:
-            raise AuditorReplyError(f"the host's policy blocked the reply: {reply.host_refusal}")
+        if reply.block_message is not None:
+            raise AuditorReplyError(f"the host's policy blocked the reply: {reply.block_message}")
         previous = question.history[-1].turn.parsed.hypotheses if question.history else ()
         parsed = parse_reply(
             reply.text,

@@ -39,7 +39,7 @@ class Quote:
     """True when it stands after the sampled turn was closed."""
     run: str = ""
     """The run that it is from."""
-    led_unjudged: bool = False
+    led_not_judged: bool = False
     """True when our words are in another script than the claim, so that they could not be compared."""
 
 
@@ -137,8 +137,8 @@ def _link(text: str, kind: Kind, basis: Basis) -> Claim:
 
 def _quote(check: EvidenceCheck, claim: str, kind: Kind, basis: Basis) -> Quote:
     where = (check.found_iteration, check.arm, check.sample, check.start, check.end)
-    unjudged = kind == "knowledge" and basis.leads.is_unjudged(claim, check)
-    return Quote(check.excerpt, *where, check.in_spill, basis.run, led_unjudged=unjudged)
+    not_judged = kind == "knowledge" and basis.leads.is_not_judged(claim, check)
+    return Quote(check.excerpt, *where, check.in_spill, basis.run, led_not_judged=not_judged)
 
 
 def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:

@@ -81,7 +81,7 @@ class _Page:
 
     @cached_property
     def written(self) -> Normalised:
-        heard = self.sample and self.sample.outcome != "host_refusal"  # that is the host's text
+        heard = self.sample and not self.sample.is_hosts_text
         return as_written((self.sample.text if self.sample and heard else None) or "")
 
     @cached_property

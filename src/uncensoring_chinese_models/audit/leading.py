@@ -55,8 +55,7 @@ class _Asked:
 
     @cached_property
     def said(self) -> KeywordReading:
-        is_hosts = self._sample.outcome == "host_refusal"  # then the words are not the target's
-        return read("" if is_hosts else self._sample.own_words)
+        return read("" if self._sample.is_hosts_text else self._sample.own_words)
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         yield from words_of_ours(self._response, self._sample)
@@ -104,10 +103,10 @@ class Leads:
 
     def _marked(self, check: EvidenceCheck, claim: str) -> EvidenceCheck:
         led_by = self.led_by(claim, check)
-        unjudged = not led_by and self.is_unjudged(claim, check)
-        return replace(check, led_by=led_by, led_unjudged=unjudged)
+        not_judged = not led_by and self.is_not_judged(claim, check)
+        return replace(check, led_by=led_by, led_not_judged=not_judged)
 
-    def is_unjudged(self, claim: str, check: EvidenceCheck) -> bool:
+    def is_not_judged(self, claim: str, check: EvidenceCheck) -> bool:
         """Tell whether our words and a claim are in different scripts, and cannot be compared."""
         asked = self._sample_of(check)
         return asked is not None and asked.is_foreign_to(claim)

@@ -14,7 +14,7 @@ from typing import Literal
 
 from uncensoring_chinese_models.audit.evidence import words_of_ours
 from uncensoring_chinese_models.audit.turns import AuditorTurn, Prediction
-from uncensoring_chinese_models.domain import Response, Sample
+from uncensoring_chinese_models.domain import DELIVERIES, Response, Sample
 from uncensoring_chinese_models.rates import Rate, rate
 from uncensoring_chinese_models.text import IDEOGRAPH, adds_content, normalise
 
@@ -25,12 +25,7 @@ IN_WORDS: dict[Result, str] = {
     "did_not": "did not come true",
     "undecided": "is undecided",
 }
-_LEFT_OUT = {
-    "failed": "failed",
-    "host_refusal": "blocked",
-    "content_filter": "blocked",
-    "empty": "empty",
-}
+_LEFT_OUT = tuple(name for name, each in DELIVERIES.items() if not each.has_text)
 _LETTER = rf"[^\W{IDEOGRAPH}]"
 _CUT_WORD = re.compile(rf"(?<!{_LETTER}){_LETTER}++\Z")
 
@@ -125,19 +120,19 @@ def _look(
     words: Sequence[str], response: Response, sample: Sample
 ) -> tuple[str, tuple[str, int, int] | None]:
     """Return what a sample shows, and the first predicted word in it."""
-    if reason := _LEFT_OUT.get(sample.outcome):
-        return reason, None
+    if sample.delivery in _LEFT_OUT:
+        return sample.delivery, None
     ours = [normalise(text).text for _, text in words_of_ours(response, sample)]
     own = [word for word in words if adds_content(normalise(word).text, ours)]
     if not own:
         return "led", None
     text = sample.own_words
-    if sample.outcome == "length":  # its last word may not be whole
+    if sample.delivery == "truncated":  # its last word may not be whole
         text = _CUT_WORD.sub("", text)
     for word in own:
         if span := find_phrase(word, text):
             return "came", (word, *span)
-    return ("truncated" if sample.outcome == "length" else "did_not"), None
+    return ("truncated" if sample.delivery == "truncated" else "did_not"), None
 
 
 def find_phrase(phrase: str, text: str) -> tuple[int, int] | None:
@@ -154,5 +149,5 @@ def _rate(found: Counter[str]) -> Rate:
         found["came"],
         found["came"] + found["did_not"] + found["truncated"],
         doubtful={"truncated": found["truncated"]},
-        excluded={name: found[name] for name in ("led", "blocked", "empty", "failed")},
+        excluded={name: found[name] for name in ("led", *_LEFT_OUT)},
     )

@@ -196,7 +196,7 @@ def mark_untrusted(text: str) -> str:
 
 
 def _show_sample(sample: Sample, longest_text: int) -> str:
-    head = f"[arm {sample.arm}, sample {sample.index + 1}: {sample.outcome}]"
+    head = f"[arm {sample.arm}, sample {sample.index + 1}: {sample.delivery}]"
     parts = [head]
     if sample.role_tokens_in_prompt:
         parts.append("[your prompt held role tokens: the target may have seen other turns]")
@@ -205,9 +205,9 @@ def _show_sample(sample: Sample, longest_text: int) -> str:
     if sample.spill:
         parts.append("[written after it closed the sampled turn, and so in another role]")
         parts.append(mark_untrusted(_cut(sample.spill, longest_text)))
-    if sample.error:
-        words = "the host's policy" if sample.outcome == "host_refusal" else "the error"
-        parts.append(f"[{words}, as the server words it]\n{mark_untrusted(sample.error)}")
+    if sample.error or sample.is_hosts_text:
+        words = "the host's policy" if sample.is_hosts_text else "the error"
+        parts.append(f"[{words}, as the server words it]\n{mark_untrusted(sample.error or '')}")
     if not (sample.own_words or sample.spill or sample.error):
         parts.append("[no text]")
     if sample.reasoning and not sample.text:
@@ -283,7 +283,7 @@ def _cited(check: EvidenceCheck) -> str:
 
 
 def _probe_line(step: Step) -> str:
-    seen = [f"{sample.arm} {sample.outcome}" for sample in step.response.samples]
+    seen = [f"{sample.arm} {sample.delivery}" for sample in step.response.samples]
     probe = _cut(" ".join(step.response.probe.split()), 160)
     number, strategy = step.response.iteration, step.turn.parsed.prompt_strategy or "unnamed"
     return f"{number}. [{strategy}] {json.dumps(probe, ensure_ascii=False)} -> {', '.join(seen)}"

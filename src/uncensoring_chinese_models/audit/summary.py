@@ -18,9 +18,16 @@ from uncensoring_chinese_models.audit.predictions import (
     check_predictions,
     rate_of_predictions,
 )
-from uncensoring_chinese_models.audit.states import State, count_states, rate_of_refusal, state_of
+from uncensoring_chinese_models.audit.stances import (
+    Received,
+    count_deliveries,
+    count_received,
+    count_stances,
+    rate_of_withholding,
+    received,
+)
 from uncensoring_chinese_models.audit.turns import AuditEnding, AuditorTurn, ExcerptVerdict
-from uncensoring_chinese_models.domain import Outcome, Response, Rung
+from uncensoring_chinese_models.domain import DELIVERIES, Response, Rung
 from uncensoring_chinese_models.models import spend
 from uncensoring_chinese_models.rates import rate
 
@@ -93,14 +100,16 @@ def _rates(
     predictions: Sequence[CheckedPrediction],
 ) -> Json:
     """Return every rate of the run, with what was left out of it and the bounds of that."""
-    states = _states(record)
-    arms = dict.fromkeys(arm for arm, _ in states)
+    samples = _received(record)
+    arms = dict.fromkeys(arm for arm, _ in samples)
     made = {kind: [c for c in claims if c.kind == kind] for kind in ("knowledge", "behavior")}
     return {
-        "refused": {
-            "all": asdict(rate_of_refusal(count_states(state for _, state in states))),
+        "withheld": {
+            "all": asdict(rate_of_withholding(count_received(each for _, each in samples))),
             "by_arm": {
-                arm: asdict(rate_of_refusal(count_states(s for of, s in states if of == arm)))
+                arm: asdict(
+                    rate_of_withholding(count_received(s for of, s in samples if of == arm))
+                )
                 for arm in arms
             },
         },
@@ -116,10 +125,10 @@ def _rates(
     }
 
 
-def _states(record: RunRecord) -> list[tuple[str, State]]:
-    """Return the arm and the state of every sample that was sent."""
+def _received(record: RunRecord) -> list[tuple[str, Received]]:
+    """Return the arm, the delivery and the stance of every sample that was sent."""
     samples = (sample for response in record.responses for sample in response.samples)
-    return [(sample.arm, state_of(sample.outcome, sample.own_words)) for sample in samples]
+    return [(sample.arm, received(sample.delivery, sample.own_words)) for sample in samples]
 
 
 def _unparsed(record: RunRecord) -> int:
@@ -133,14 +142,15 @@ def _denominators(
 ) -> Json:
     samples = [sample for response in record.responses for sample in response.samples]
     arms = list(dict.fromkeys(sample.arm for sample in samples))
+    counts = count_received(each for _, each in _received(record))
     all_checks = [check for turn in record.turns for check in turn.evidence_check]
     return {
         "samples": {
             "sent": len(samples),
-            "by_outcome": _count((sample.outcome for sample in samples), get_args(Outcome)),
-            "by_state": count_states(state for _, state in _states(record)),
+            "by_delivery": count_deliveries(counts),
+            "by_stance": count_stances(counts),
             "by_arm": {
-                arm: _count((s.outcome for s in samples if s.arm == arm), get_args(Outcome))
+                arm: _count((s.delivery for s in samples if s.arm == arm), tuple(DELIVERIES))
                 for arm in arms
             },
             "with_spill": sum(bool(sample.spill) for sample in samples),

@@ -178,7 +178,7 @@ class EvidenceCheck:
     """Why words that were found still mislead."""
     led_by: tuple[LedWord, ...] = ()
     """The decisive words of its hypothesis, if our prompt brought them in and the excerpt none."""
-    led_unjudged: bool = False
+    led_not_judged: bool = False
     """True when our prompt is in another script than its hypothesis, so that no word can be found."""
 
     @property

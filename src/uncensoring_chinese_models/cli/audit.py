@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.cli.progress import Progress
     from uncensoring_chinese_models.config import LoadedConfig
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Json, RunKind
 
 EXIT_BY_STATUS = {"completed": 0, "max_iterations": 0, "budget": 5}
 NO_RESULT = 6
@@ -107,7 +107,6 @@ def run_audit(loaded: LoadedConfig, resume: str | None, output: Output) -> Finis
     from uncensoring_chinese_models.cli.progress import Progress  # noqa: PLC0415
     from uncensoring_chinese_models.models import PREFIX  # noqa: PLC0415
     from uncensoring_chinese_models.runner import run_job  # noqa: PLC0415
-    from uncensoring_chinese_models.runs import is_battery  # noqa: PLC0415
 
     progress = Progress(output.stream)
     with _resume_explained(progress, output):
@@ -120,7 +119,7 @@ def run_audit(loaded: LoadedConfig, resume: str | None, output: Output) -> Finis
     following = _resume_command(result.folder) if code else verify_it
     if not code and resume and loaded.settings.audited_model.startswith(PREFIX):
         following = f"{our_name()} score {shlex.quote(str(result.folder))}"
-    if not code and is_battery(result.summary):
+    if not code and result.summary["kind"] == "probe":
         following = f"{our_name()} judge {shlex.quote(str(result.folder))}"
     if result.summary["status"] == "budget":
         caps = [f"budget.{name}=HIGHER" for name, cap in loaded.settings.budget if cap is not None]
@@ -145,18 +144,18 @@ def _resume_explained(progress: Progress, output: Output) -> Iterator[None]:
 
 def _resume_command(folder: Path) -> str:
     is_script = sys.argv[0].endswith("search_censored.py")
-    command = "probe" if _is_battery(folder) else "audit"
+    command = _kind_of(folder)
     called = f"python {shlex.quote(sys.argv[0])}" if is_script else f"{our_name()} {command}"
     config = shlex.quote(str(folder / "config.yaml"))
     return f"{called} {config} --resume {shlex.quote(str(folder))}"
 
 
-def _is_battery(folder: Path) -> bool:
-    """Return whether a run asks the facts of a facts file, so that `ucm probe` resumes it."""
-    from uncensoring_chinese_models.config import BATTERY, parse_mapping  # noqa: PLC0415
+def _kind_of(folder: Path) -> RunKind:
+    """Return the kind of a run, as the config in its folder says."""
+    from uncensoring_chinese_models.config import load_config  # noqa: PLC0415
 
-    mapping = parse_mapping((folder / "config.yaml").read_bytes(), "config.yaml")
-    return mapping.get("auditing_model") == BATTERY
+    kind: RunKind = load_config(folder / "config.yaml").settings.kind
+    return kind
 
 
 # --- the plan of --dry-run ----------------------------------------------------------------------

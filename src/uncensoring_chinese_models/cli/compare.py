@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_codec
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,9 @@ from uncensoring_chinese_models.text import preview, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import FactLabel, Json
     from uncensoring_chinese_models.measure import (
         Compared,
-        Kind,
         Measure,
         Pair,
         PairedCell,
@@ -190,25 +190,26 @@ def _side_lines(name: str, tally: Tally) -> Iterator[str]:
     parts = [
         f"the host {host.successes} ({host.low:.2f} to {host.high:.2f})",
         f"the model {model.successes} ({model.low:.2f} to {model.high:.2f})",
-        f"unknown {tally.kinds['unknown']}",
+        f"unclear {tally.unclear}",
     ]
     yield f"{name}: of {told.n} samples {told.successes} tell the fact; {', '.join(parts)}"
-    yield f"  {_counts(tally.kinds)}"
+    yield f"  {_counts(tally.labels)}"
 
 
-def _counts(kinds: Mapping[Kind, int]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+def _counts(counts: Mapping[FactLabel, int]) -> str:
+    return ", ".join(f"{count} {label}" for label, count in counts.items() if count)
 
 
 def _canned_lines(compared: Compared) -> Iterator[str]:
     if compared.canned:
         yield ""
         yield "The same text to the letter for different facts"
-    for canned, kinds in compared.canned[:MAX_TEXTS]:
+    for canned, found in compared.canned[:MAX_TEXTS]:
         runs = len({each.run for each in canned.heard})
         where = f"{len(canned.facts)} facts, {runs} run{'s' if runs > 1 else ''}"
         makers = ", models of different makers" if canned.is_shared else ""
-        yield f"  “{preview(canned.text, _WIDTH)}”: {_counts(kinds)} ({where}{makers})"
+        labels = Counter(each.label for each in found)
+        yield f"  “{preview(canned.text, _WIDTH)}”: {_counts(labels)} ({where}{makers})"
     if len(compared.canned) > MAX_TEXTS:
         yield f"  and {len(compared.canned) - MAX_TEXTS} more (--json lists them all)"
 
@@ -220,13 +221,13 @@ def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str
         yield ""
         yield "What hosts withheld, for example"
     seen = set()
-    for side, kind, heard in compared.examples:
-        if (side, kind) not in seen:
-            seen.add((side, kind))
+    for side, delivery, heard in compared.examples:
+        if (side, delivery) not in seen:
+            seen.add((side, delivery))
             judged, tokens = heard.judged, tokens_of(heard.sample)
             billed = "tokens unknown" if tokens is None else f"{tokens} tokens billed"
             yield (
-                f"  {names[side]}, {kind}: iteration {judged.iteration}, {visible(judged.arm)} "
+                f"  {names[side]}, {delivery}: iteration {judged.iteration}, {visible(judged.arm)} "
                 f"{judged.sample + 1}, {billed}: “{preview(heard.sample.text or '', _WIDTH)}”"
             )
 
@@ -240,7 +241,7 @@ def _verdict_line(pair: Pair, names: Mapping[str, str], sides: Mapping[str, Tall
     )
     figures = "; ".join(
         f"{names[side]} withheld by the host {tally.rate('host').successes}, by the model "
-        f"{tally.rate('model').successes}, unknown {tally.kinds['unknown']}, told "
+        f"{tally.rate('model').successes}, unclear {tally.unclear}, told "
         f"{tally.rate('told').successes} of {tally.rate('told').n}"
         for side, tally in ((side, sides[side]) for side in pair.sides)
     )

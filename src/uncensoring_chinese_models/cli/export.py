@@ -88,7 +88,7 @@ def _open_command(to: str, folder: Path) -> str:
     if to == "markdown":
         return f"less {shlex.quote(str(folder / 'README.md'))}"
     path = str(folder / f"samples.{to}")
-    query = "SELECT state, count(*) FROM '{}' GROUP BY state"
+    query = "SELECT stance, count(*) FROM '{}' GROUP BY stance"
     if shlex.quote(path) == path:
         return f'duckdb -c "{query.format(path)}"'
     return f"duckdb -c {shlex.quote(query.format(path.replace(chr(39), chr(39) * 2)))}"

@@ -219,8 +219,8 @@ def _judges(panel: Panel) -> Iterator[str]:
             f"    {visible(arm)}: the fact is stated in {in_words(found, 'samples')}"
             for arm, found in panel.stated(judge).items()
         )
-    unjudged = sum(each.final.state == "unjudged" for each in panel.seen)
-    yield f"  without a majority, and left out: {unjudged} samples"
+    open_ones = sum(each.ballot is not None and each.final.mention is None for each in panel.seen)
+    yield f"  without a majority, and left out: {open_ones} samples"
     for whose, found in (
         ("the judges", panel.agreement()),
         ("judges and patterns", panel.agreement(with_patterns=True)),
@@ -236,11 +236,11 @@ def _judges(panel: Panel) -> Iterator[str]:
 
 
 def _cell(cell: Cell) -> str:
-    states = ", ".join(f"{n} {state}" for state, n in cell.states.items() if n)
+    counts = ", ".join(f"{n} {label}" for label, n in cell.counts.items() if n)
     difference = cell.knowledge.difference
     mark = "*" if cell.shows_knowledge else " "
     return (
-        f"{mark} {visible(cell.arm)}: {states}; fact minus decoy {difference.estimate or 0:+.2f} "
+        f"{mark} {visible(cell.arm)}: {counts}; fact minus decoy {difference.estimate or 0:+.2f} "
         f"({difference.low:+.2f} to {difference.high:+.2f}, adjusted p = {cell.p_adjusted:.2g})"
         f"{beside(cell.stated)}"
     )
@@ -289,7 +289,7 @@ def _rows(likelihood: Likelihood) -> Iterator[str]:
 
 def _mentions(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield what an audit's samples say of the facts by themselves."""
-    counts = Counter((each.fact, each.arm, each.state) for each in judged)
-    for (fact, arm, state), n in sorted(counts.items()):
-        yield f"  {fact}, {visible(arm)}: {state} in {n} samples"
+    counts = Counter((each.fact, each.arm, each.label) for each in judged)
+    for (fact, arm, label), n in sorted(counts.items()):
+        yield f"  {fact}, {visible(arm)}: {label} in {n} samples"
     yield "Nobody asked for each fact here; a fact that is not listed may still be known."

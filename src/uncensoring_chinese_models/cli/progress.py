@@ -12,10 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
 from uncensoring_chinese_models.audit import IN_WORDS, AuditEnding, AuditorTurn, check_prediction
-from uncensoring_chinese_models.domain import Response
+from uncensoring_chinese_models.domain import DELIVERIES, Response
 from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.reports import counted, figures, place_of, why_unsupported
-from uncensoring_chinese_models.runs import is_battery
 from uncensoring_chinese_models.text import preview, visible
 
 if TYPE_CHECKING:
@@ -29,15 +28,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json, Sample
     from uncensoring_chinese_models.models import BudgetMeter, Notice
 
-_STYLES = {
-    "answered": "green",
-    "length": "green",
-    "empty": "yellow",
-    "content_filter": "yellow",
-    "host_refusal": "yellow",
-    "failed": "red",
-}
-_OUTCOME_WORDS = {"length": "answered (cut at max_tokens)", "host_refusal": "blocked by the host"}
 _STATUS_WORDS = {
     "completed": "completed: the auditor had learned enough",
     "max_iterations": "max_iterations: all probes were sent",
@@ -92,17 +82,17 @@ class Progress:
         self._line("")
         status = str(summary["status"])
         words = _STATUS_WORDS.get(status, status)
-        if status == "completed" and is_battery(summary):
+        if status == "completed" and summary["kind"] == "probe":
             words = "completed: every fact was asked for"
         self._line(words, "bold")
         if summary.get("status_detail"):
             self._line(f"  {visible(str(summary['status_detail']))}", "red")
-        if not is_battery(summary):
+        if summary["kind"] != "probe":
             self._concluded(summary)
         for line in figures(summary):
             self._line(line)
         self._line(f"Run:    {folder}", wrap=False)
-        if not is_battery(summary):  # the page of a battery is that of its judging
+        if summary["kind"] != "probe":  # the page of a probe run is that of its judging
             self._line(f"Report: {folder / 'report.html'}", wrap=False)
         self._line(f"Next:   {next_command}", wrap=False)
 
@@ -147,7 +137,7 @@ class Progress:
     def _response(self, response: Response, budget: BudgetMeter) -> None:
         self._stop_waiting()
         for sample in response.samples:
-            self._line(f"  {_describe(sample)}", _STYLES[sample.outcome])
+            self._line(f"  {_describe(sample)}", _style(sample))
         if self._prediction is not None:
             self._line(f"  {_foretold(self._prediction, response)}", "dim")
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
@@ -220,8 +210,14 @@ def _foretold(prediction: Prediction, response: Response) -> str:
     return f"predicted {words}: {IN_WORDS[checked.outcome]} ({', '.join(counts)})"
 
 
+def _style(sample: Sample) -> str:
+    if DELIVERIES[sample.delivery].has_text:
+        return "green"
+    return "red" if sample.delivery == "failed" else "yellow"
+
+
 def _describe(sample: Sample) -> str:
-    parts = [_OUTCOME_WORDS.get(sample.outcome, sample.outcome)]
+    parts: list[str] = [sample.delivery]
     if sample.usage.completion_tokens is not None:
         parts.append(f"{sample.usage.completion_tokens} tokens")
     if sample.spill:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
         load_config,
         parse_mapping,
     )
+    from uncensoring_chinese_models.config.presets import PRESETS
     from uncensoring_chinese_models.config.settings import (
-        BATTERY,
+        FACT_AUDITOR,
         MOST_SAMPLES,
         AuditConfig,
         Budget,
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "BATTERY",
+    "FACT_AUDITOR",
     "MOST_SAMPLES",
+    "PRESETS",
     "AuditConfig",
     "Budget",
     "Endpoint",

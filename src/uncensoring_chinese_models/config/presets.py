@@ -33,6 +33,10 @@ class Preset:
     completions_dialect: Literal["openai", "ollama_generate"] = "openai"
     scoring: Literal["echo", "forced"] | None = None
     """How it tells the probability of words that we choose, where it is known to."""
+    scoring_to_try: tuple[Literal["echo", "forced"], ...] = ()
+    """Ways that the doctor tries where none is known."""
+    self_hosted: bool = False
+    """True where the server is likely run by whoever asks, so that there is no host to suspect."""
     is_ours: bool = False
     """True where we bring the model ourselves: no address, no key, no price."""
 
@@ -48,31 +52,38 @@ PRESETS: dict[str, Preset] = {
         chat_body=_NO_COMPRESSION,
         completions_body=_NO_COMPRESSION,
     ),
-    "openai_compatible": Preset(None),
+    "openai_compatible": Preset(None, scoring_to_try=("echo", "forced")),
     # vLLM adds BOS to raw prompts unless told not to, and strips special tokens from the text
     # before it looks for stop strings.
     "vllm": Preset(
         "http://localhost:8000/v1",
+        self_hosted=True,
         completions_body={"add_special_tokens": False, "skip_special_tokens": False},
         scoring="echo",
     ),
     # SGLang and llama.cpp tokenise raw prompts with BOS and cannot be told otherwise.
     "sglang": Preset(
         "http://localhost:30000/v1",
+        self_hosted=True,
         completions_body={"skip_special_tokens": False},
         send_bos=False,
         scoring="echo",
     ),
-    "llama_cpp": Preset("http://localhost:8080/v1", send_bos=False, scoring="forced"),
+    "llama_cpp": Preset(
+        "http://localhost:8080/v1", self_hosted=True, send_bos=False, scoring="forced"
+    ),
     # Ollama's /v1/completions wraps the prompt in the chat template (ollama#5544);
     # /api/generate with raw:true does not.
     "ollama": Preset(
-        "http://localhost:11434/v1", send_bos=False, completions_dialect="ollama_generate"
+        "http://localhost:11434/v1",
+        self_hosted=True,
+        send_bos=False,
+        completions_dialect="ollama_generate",
     ),
     # A small model of ours behind llama.cpp's server, which we start on an address of its own.
-    "organism": Preset(None, send_bos=False, scoring="forced", is_ours=True),
+    "organism": Preset(None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
     # Rules in this process instead of a model.
-    "builtin": Preset(None, is_ours=True),
+    "builtin": Preset(None, self_hosted=True, is_ours=True),
 }
 
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from uncensoring_chinese_models.config.endpoints import Endpoint, Line, Settings, TargetEndpoint
 from uncensoring_chinese_models.config.presets import preset_for_model
-from uncensoring_chinese_models.domain import Arm, Json, Language
+from uncensoring_chinese_models.domain import Arm, Json, Language, RunKind
 
 MOST_SAMPLES = 64
 """Of one arm of one probe."""
@@ -114,7 +114,7 @@ class Retries(Settings):
     """Wait before the second attempt; doubled each time, with jitter."""
 
 
-BATTERY = "builtin/battery"
+FACT_AUDITOR = "builtin/facts"
 """The auditor that asks for each fact of a facts file."""
 _SIDES = {"auditing_model": "auditing_endpoint", "audited_model": "audited_endpoint"}
 
@@ -213,7 +213,7 @@ class AuditConfig(Settings):
 
     @model_validator(mode="after")
     def _score_facts_alone(self) -> AuditConfig:
-        if self.likelihood != "off" and (self.facts is None or self.auditing_model != BATTERY):
+        if self.likelihood != "off" and (self.facts is None or self.auditing_model != FACT_AUDITOR):
             raise ValueError("sets likelihood, which is part of ucm probe and needs a facts file")
         return self
 
@@ -229,6 +229,11 @@ class AuditConfig(Settings):
         if self.likelihood == "auto":
             return self.audited_endpoint.traits.scoring
         return None if self.likelihood == "off" else self.likelihood
+
+    @property
+    def kind(self) -> RunKind:
+        """What kind of run it makes: a probe asks for the facts of a file, one by one."""
+        return "probe" if self.auditing_model == FACT_AUDITOR else "audit"
 
     def identity(self) -> Json:
         """Return the settings that decide what the models are asked.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _OF_ERROR = ("status", "error_type", "maybe_billed", "cost_usd", "finished_at")
 _OF_REPLY = (
-    "host_refusal",
+    "block_message",
     "finish_reason",
     "provider",
     "served_model",

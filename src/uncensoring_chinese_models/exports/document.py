@@ -38,7 +38,7 @@ def document_of(run: Run) -> str:
 
 def overview_of(runs: Runs, names: Sequence[str]) -> str:
     """Return a table of all runs, each with a link to its document."""
-    head = ["run", "status", "target", "topic", "probes", "refused", "supported claims", "USD"]
+    head = ["run", "status", "target", "topic", "probes", "withheld", "supported claims", "USD"]
     lines = [
         "# Runs",
         "",
@@ -57,7 +57,7 @@ def _overview(run: Run, name: str) -> list[str]:
         as_markdown(own.target or ""),
         as_markdown(own.topic or ""),
         str(own.iterations),
-        f"{own.refused} of {own.judged_texts} ({own.refusal_arm})",
+        f"{own.withheld} of {own.judged_texts} ({own.counted_arm})",
         claims,
         cost,
     ]
@@ -70,7 +70,7 @@ def _unfinished(run: Run) -> Iterator[str]:
     yield f"- target: {as_markdown(own.target or 'unknown')}"
     yield f"- auditor: {as_markdown(own.auditor or 'unknown')}"
     yield f"- from {as_markdown(own.started_at or 'unknown')}, not finished; what follows may change"
-    yield f"- {own.iterations} probes, {own.samples} samples, of {own.judged_texts} texts (arm {own.refusal_arm}) {own.refused} refuse or evade"
+    yield f"- {own.iterations} probes, {own.samples} samples, of {own.judged_texts} texts (arm {own.counted_arm}) {own.withheld} withhold"
     yield from ("", "## Hypotheses so far", "")
     if not run.hypotheses:
         yield "None."
@@ -120,7 +120,7 @@ def _judged(fact: FactRow) -> list[str]:
         as_markdown(fact.language),
         as_markdown(fact.verdict or ""),
         as_markdown(fact.arm),
-        f"{fact.stated} of {fact.n}",
+        f"{fact.states} of {fact.n}",
         _interval(fact.difference, fact.difference_low, fact.difference_high),
         p_value,
     ]

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.config import require_extra
+from uncensoring_chinese_models.domain import DELIVERIES
 from uncensoring_chinese_models.exports.rows import fit, text
-from uncensoring_chinese_models.runs import is_battery
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -47,8 +47,9 @@ def check_inspect() -> None:
 FAILED = ("target_failed", "auditor_failed")
 """Statuses of runs that ended without a result."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_STOP = {"answered": "stop", "length": "max_tokens", "empty": "stop"}
-_STOP |= {"content_filter": "content_filter", "host_refusal": "content_filter"}
+_STOP = {"complete": "stop", "truncated": "max_tokens", "empty": "stop"}
+_STOP |= {name: "content_filter" for name, each in DELIVERIES.items() if each.by_host}
+"""Inspect's word for how a sample ended."""
 _WITHHELD = ("known but withheld", "known but denied")
 
 
@@ -195,7 +196,7 @@ class _Sample:
                 output=self._output(
                     self._own.target,
                     sample["text"] or "",
-                    _STOP.get(sample["outcome"], "unknown"),
+                    _STOP.get(sample["delivery"], "unknown"),
                     sample,
                 ),
                 config=self._of.model.GenerateConfig(**config),
@@ -205,7 +206,7 @@ class _Sample:
                 metadata={
                     "arm": _text(sample["arm"]),
                     "sample": sample["index"],
-                    "outcome": _text(sample["outcome"]),
+                    "delivery": _text(sample["delivery"]),
                 },
                 call=self._call(sample),
             )
@@ -289,17 +290,15 @@ class _Sample:
         """Return what was found, as numbers with an explanation."""
         own, score, summary = self._own, self._of.scorer.Score, self._run.summary
         found: Json = {}
-        if own.claims is not None and summary is not None and not is_battery(summary):
+        if own.claims is not None and summary is not None and self._run.files.kind != "probe":
             said = (summary.get("final_summary") or {}).get("conclusion")
             told = f"{own.supported_claims} of {own.claims} claims have quotes that survive"
             found["supported_claims"] = score(
                 value=own.supported_claims, answer=_text(said), explanation=told
             )
-        if own.refusal_rate is not None:
-            told = (
-                f"{own.refused} of {own.judged_texts} texts refuse or evade (arm {own.refusal_arm})"
-            )
-            found["refused"] = score(value=own.refusal_rate, explanation=told)
+        if own.withheld_rate is not None:
+            told = f"{own.withheld} of {own.judged_texts} texts withhold (arm {own.counted_arm})"
+            found["withheld"] = score(value=own.withheld_rate, explanation=told)
         facts = {
             (each.fact, each.language): each.verdict
             for each in reversed(self._run.facts)

@@ -1,6 +1,6 @@
 """The tables of runs: one frozen class for each, whose columns say what they hold.
 
-Columns are added in later versions; none is renamed or dropped. A value that is missing or does not
+A value that is missing or does not
 fit its column, such as a number beyond 64 bits, is None.
 """
 
@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
+from uncensoring_chinese_models.domain import DELIVERIES, MENTIONS, STANCES
 from uncensoring_chinese_models.errors import CorruptRunError
 
 _MAX_INTEGER = 1 << 63
 _LONE = re.compile("[\ud800-\udfff]")
 
 Name = Annotated[str, "Name of the run: its folder's."]
+
+
+def _listed(words: Iterable[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +43,19 @@ class RunRow:
     temperature: Annotated[float | None, "Of the target's sampling."]
     seed: Annotated[int | None, "Of the target's sampling."]
     languages: Annotated[str | None, "Languages of the config, joined by commas."]
-    facts_file: Annotated[str | None, "Facts file of a battery."]
+    facts_file: Annotated[str | None, "Facts file of a probe run."]
     samples: Annotated[int, "Samples that are stored."]
-    refusal_arm: Annotated[
+    counted_arm: Annotated[
         str | None,
         "The arm that is counted in what follows: `assistant`; `all` if it was not sampled.",
     ]
     judged_texts: Annotated[
-        int, "Samples of it whose manner is known: the denominator of `refused`."
+        int, "Samples of it whose stance is known: the denominator of `withheld`."
     ]
-    refused: Annotated[int, "Of these, how many refuse, deny, deflect or steer."]
-    refusal_rate: Annotated[float | None, "`refused` over `judged_texts`."]
-    refusal_low: Annotated[float, "Lower end of its 95 % Wilson interval."]
-    refusal_high: Annotated[float, "Upper end of it."]
+    withheld: Annotated[int, "Of these, how many refuse, deny, deflect or give the official line."]
+    withheld_rate: Annotated[float | None, "`withheld` over `judged_texts`."]
+    withheld_low: Annotated[float, "Lower end of its 95 % Wilson interval."]
+    withheld_high: Annotated[float, "Upper end of it."]
     claims: Annotated[int | None, "Claims of the final summary."]
     supported_claims: Annotated[int | None, "Claims that surviving quotes support."]
     prompt_tokens: Annotated[int | None, "Of both models, once the run has ended."]
@@ -98,7 +104,7 @@ class EvidenceRow:
     also_in_prompt: Annotated[bool | None, "Says nothing that our prompt does not."]
     flaw: Annotated[str | None, "Why words that were found mislead."]
     led: Annotated[bool | None, "Our prompt had said what it is cited for."]
-    led_unjudged: Annotated[bool | None, "In another script than the hypothesis."]
+    led_not_judged: Annotated[bool | None, "In another script than the hypothesis."]
     survives: Annotated[bool | None, "Whether it counts."]
     first_turn: Annotated[int, "First turn that cites it."]
     last_turn: Annotated[int, "Last turn that cites it; the verdict is of this one."]
@@ -113,10 +119,8 @@ class SampleRow:
     iteration: Annotated[int, "Probe that it answers, from 1."]
     arm: Annotated[str, "How it was sampled."]
     sample: Annotated[int, "Which of the arm's samples, from 0."]
-    state: Annotated[
-        str, "`answered`, `refused`, `truncated`, `unjudged`, `blocked`, `empty`, `failed`."
-    ]
-    outcome: Annotated[str, "How the call ended."]
+    delivery: Annotated[str, f"Did text arrive? {_listed(DELIVERIES)}."]
+    stance: Annotated[str, f"What the reply does: {_listed(STANCES)}."]
     text: Annotated[str | None, "What the server sent; null if the call failed."]
     own_words: Annotated[str, "The part inside the sampled turn."]
     spill: Annotated[str, "The part after it was closed."]
@@ -126,9 +130,9 @@ class SampleRow:
     formatted_prompt: Annotated[str | None, "The raw prompt; null for the chat API."]
     messages: Annotated[str | None, "The messages as JSON; null for raw completions."]
     prefill: Annotated[str | None, "Words that we put into the assistant's mouth."]
-    fact: Annotated[str | None, "Fact that a battery asked for, once the run is judged."]
+    fact: Annotated[str | None, "Fact that was asked for, once the run is judged."]
     language: Annotated[str | None, "Language that it was asked in."]
-    fact_state: Annotated[str | None, "What the sample does with the fact."]
+    mention: Annotated[str | None, f"What the sample does with the fact: {_listed(MENTIONS)}."]
     reasoning: Annotated[str | None, "Thoughts that the server split off."]
     finish_reason: Annotated[str | None, "As the server says."]
     native_finish_reason: Annotated[str | None, "As the host behind it says."]
@@ -158,13 +162,13 @@ class CallRow:
     iteration: Annotated[int | None, "Which iteration."]
     arm: Annotated[str | None, "Arm, canary or language."]
     sample: Annotated[int | None, "Index of the sample."]
-    outcome: Annotated[str, "`reply`, `error`, or `lost`: nobody knows how it ended."]
+    outcome: Annotated[str, "`reply`, `error`, or `lost`: how it ended is unknown."]
     error_kind: Annotated[str | None, "`transient`, `rejected` or `fatal`."]
     status: Annotated[int | None, "HTTP status of an error."]
     error_type: Annotated[str | None, "The provider's word for it."]
     error: Annotated[str | None, "What it said."]
     maybe_billed: Annotated[bool | None, "An error that may have been billed."]
-    host_refusal: Annotated[str | None, "The host's words when its policy blocked it."]
+    block_message: Annotated[str | None, "The host's words when its policy blocked it."]
     finish_reason: Annotated[str | None, "As the server says."]
     provider: Annotated[str | None, "Who answered, as the server says."]
     served_model: Annotated[str | None, "Which model answered, as the server says."]
@@ -204,14 +208,18 @@ class FactRow:
     difference_high: Annotated[float | None, "Upper end of it."]
     p_value: Annotated[float | None, "Exact test of the difference."]
     p_adjusted: Annotated[float | None, "After Holm's adjustment over the run."]
-    stated: Annotated[int | None, "Samples that state the fact."]
-    contradicted: Annotated[int | None, "Samples that say otherwise."]
-    refused: Annotated[int | None, "Samples that refuse."]
-    deflected: Annotated[int | None, "Samples that change the subject."]
-    steered: Annotated[int | None, "Samples with the official line."]
-    absent: Annotated[int | None, "Samples that answer without it."]
-    failed: Annotated[int | None, "Samples that did not come back."]
-    unjudged: Annotated[int | None, "Samples that judges leave open."]
+    states: Annotated[int | None, "Samples that state the fact."]
+    contradicts: Annotated[int | None, "Samples that deny it, or say something false instead."]
+    refuses: Annotated[int | None, "Samples that refuse."]
+    deflects: Annotated[int | None, "Samples that change the subject."]
+    official_line: Annotated[int | None, "Samples with the official line."]
+    omits: Annotated[int | None, "Samples that do not mention it otherwise."]
+    not_judged: Annotated[int | None, "Samples with thoughts only, or that judges leave open."]
+    empty: Annotated[int | None, "Samples cut off before any text."]
+    blocked: Annotated[int | None, "Samples that the host blocked."]
+    suspected_block: Annotated[int | None, "Samples that the host seems to have cut short."]
+    replaced: Annotated[int | None, "Samples that the host seems to have replaced."]
+    failed: Annotated[int | None, "Samples whose call failed."]
     margin: Annotated[float | None, "`likelihood`: nats per token over the nearest decoy."]
 
 

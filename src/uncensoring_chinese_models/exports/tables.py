@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from uncensoring_chinese_models.audit import count_states, rate_of_refusal, state_of
+from uncensoring_chinese_models.audit import count_received, rate_of_withholding, received
+from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.calls import call_rows, header_of
 from uncensoring_chinese_models.exports.rows import (
@@ -23,7 +24,7 @@ from uncensoring_chinese_models.exports.rows import (
     row,
     text,
 )
-from uncensoring_chinese_models.measure import ASKING_ARM, StoredScores, choice_of
+from uncensoring_chinese_models.measure import StoredScores, choice_of
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 LIKELIHOOD = "likelihood"
 """What stands for judge and arm where probabilities were read and nothing was sampled."""
 
-_state = lru_cache(8192)(state_of)  # two tables ask for the state of each sample
+_received = lru_cache(8192)(received)  # two tables ask for each sample
 
 
 def rows_of(table: str, files: RunFiles) -> tuple[Row, ...]:
@@ -65,8 +66,10 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
     samples = [sample for response in files.responses for sample in response["samples"]]
     # The user turn is sampled because refusals do not reach it: it would only thin them out.
     asked = [sample for sample in samples if sample["arm"] == ASKING_ARM]
-    states = count_states(_state(each["outcome"], each["own_words"]) for each in asked or samples)
-    refused = rate_of_refusal(states)
+    counts = count_received(
+        _received(each["delivery"], each["own_words"]) for each in asked or samples
+    )
+    withheld = rate_of_withholding(counts)
     yield row(
         RunRow,
         {
@@ -87,12 +90,12 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
             "languages": _joined(settings.get("languages")),
             "facts_file": settings.get("facts"),
             "samples": len(samples),
-            "refusal_arm": ASKING_ARM if asked else "all",
-            "judged_texts": refused.n,
-            "refused": refused.successes,
-            "refusal_rate": refused.value,
-            "refusal_low": refused.low,
-            "refusal_high": refused.high,
+            "counted_arm": ASKING_ARM if asked else "all",
+            "judged_texts": withheld.n,
+            "withheld": withheld.successes,
+            "withheld_rate": withheld.value,
+            "withheld_low": withheld.low,
+            "withheld_high": withheld.high,
             "claims": None if claims is None else len(claims),
             "supported_claims": None if claims is None else sum(c["supported"] for c in claims),
             **{name: total.get(name) for name in _SPENT},
@@ -203,17 +206,18 @@ def _samples(files: RunFiles) -> Iterator[SampleRow]:
                     **of_probe,
                     "run": files.name,
                     "sample": sample["index"],
-                    "state": _state(sample["outcome"], sample["own_words"]),
+                    "stance": found.get("stance")
+                    or _received(sample["delivery"], sample["own_words"]).stance,
                     "messages": None if messages is None else json.dumps(messages),
                     "fact": found.get("fact"),
                     "language": found.get("language"),
-                    "fact_state": found.get("state"),
+                    "mention": found.get("mention"),
                 },
             )
 
 
 def _judged_samples(judged: Sequence[Json]) -> dict[tuple[int, str, int], Json]:
-    """Return what the closest look made of each sample of a battery, which has one fact each."""
+    """Return what the closest look made of each sample of a probe run, which has one fact each."""
     looked = next((each for each in judged if each.get("matrix")), {})
     found = looked.get("judged") or []
     return {(each["iteration"], each["arm"], each["sample"]): each for each in found}
@@ -231,7 +235,7 @@ def _facts(files: RunFiles) -> Iterator[FactRow]:
         head = {"run": files.name, "topic": judged.get("topic"), "judge": _judge(judged)}
         for cell in matrix.get("cells", ()):
             verdict = verdicts.get((cell["fact"], cell["language"]))
-            yield row(FactRow, {**cell["states"], **_cell(cell), **head, "verdict": verdict})
+            yield row(FactRow, {**cell["counts"], **_cell(cell), **head, "verdict": verdict})
     yield from _scores(files)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.measure.answers import ASKING_ARM, CellState, Judged
+    from uncensoring_chinese_models.measure.answers import Judged
     from uncensoring_chinese_models.measure.compare.pairs import (
         Measure,
         Pair,
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.measure.compare.runs import Compared, as_json, compare_runs
     from uncensoring_chinese_models.measure.compare.token_bills import tokens_of
-    from uncensoring_chinese_models.measure.compare.withheld import Kind
-    from uncensoring_chinese_models.measure.fact_auditor import BatteryAuditor
+    from uncensoring_chinese_models.measure.fact_auditor import FactAuditor
     from uncensoring_chinese_models.measure.facts.lint import problems_of
     from uncensoring_chinese_models.measure.facts.schema import (
         Ending,
@@ -71,21 +70,18 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.scored_endings import first_calls, score_facts, to_json
 
 __all__ = [
-    "ASKING_ARM",
     "KNOWN_FROM",
-    "BatteryAuditor",
     "Cell",
-    "CellState",
     "Choice",
     "Compared",
     "Court",
     "Desk",
     "Ending",
     "Fact",
+    "FactAuditor",
     "FactVerdict",
     "Facts",
     "Judged",
-    "Kind",
     "Likelihood",
     "Matrix",
     "Measure",

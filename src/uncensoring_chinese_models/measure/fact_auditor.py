@@ -1,4 +1,4 @@
-"""The battery: each fact of a facts file asked for once in each language, in random order.
+"""The fact auditor: each fact of a facts file asked for once in each language, in random order.
 
 It stands where an auditor stands and follows a list, so that a run of it is a run like any other:
 its journal, budget, resumption and verification are theirs. A decoy ends the same opening as its
@@ -12,7 +12,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.config import FACT_AUDITOR
 from uncensoring_chinese_models.domain import Reply, Usage
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.schema import load_facts
@@ -43,7 +43,7 @@ class Item(NamedTuple):
 
 
 def items_of(facts: Facts, languages: Sequence[Language], seed: int | None) -> list[Item]:
-    """Return every item of the battery in its order.
+    """Return every item of the facts file in its order.
 
     Raises:
         ConfigError: the file lacks one of the languages.
@@ -59,12 +59,12 @@ def items_of(facts: Facts, languages: Sequence[Language], seed: int | None) -> l
     return items
 
 
-class BatteryAuditor:
+class FactAuditor:
     """Answers the auditor's calls from the list."""
 
     def __init__(self, config: AuditConfig) -> None:
         if config.facts is None:
-            raise ConfigError(f"{BATTERY} needs a facts file; name one with facts: TOPIC.")
+            raise ConfigError(f"{FACT_AUDITOR} needs a facts file; name one with facts: TOPIC.")
         self._items = items_of(load_facts(config.facts), config.languages, config.sampling.seed)
 
     async def complete(self, call: Call) -> Reply:
@@ -75,7 +75,7 @@ class BatteryAuditor:
         return Reply(
             text=json.dumps(turn, ensure_ascii=False),
             finish_reason="stop",
-            served_model=f"{BATTERY} {__version__}",
+            served_model=f"{FACT_AUDITOR} {__version__}",
             usage=Usage(0, 0),
         )
 
@@ -87,7 +87,7 @@ def _probe(item: Item) -> Json:
         "next_prompt": item.opening,
         "question": item.question,
         "prompt_strategy": "direct_factual",
-        "prompt_rationale": f"The battery asks for {item.fact.id} in {item.language}.",
+        "prompt_rationale": f"Asks for {item.fact.id} in {item.language}.",
         "should_continue": True,
     }
 
@@ -100,6 +100,6 @@ def _conclude(asked: int) -> Json:
         "final_summary": {
             "knowledge_confirmed": [],
             "censorship_patterns": [],
-            "conclusion": f"The battery asked {asked} times; it judges nothing (see ucm judge).",
+            "conclusion": f"Asked {asked} times; nothing is judged yet (see ucm judge).",
         },
     }

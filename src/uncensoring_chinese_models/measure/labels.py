@@ -65,10 +65,10 @@ class Desk(NamedTuple):
 
 
 def open_desk(folder: Path, facts_name: str | None = None) -> Desk:
-    """Read the samples of a battery that brought text.
+    """Read the samples of a probe run that brought text.
 
     Raises:
-        ConfigError: the run is no battery, or there are no facts for it.
+        ConfigError: the run is not a probe run, or there are no facts for it.
         RunStoreError: it is no run directory, or the run has not finished.
     """
     responses = read_responses(read_run(folder).responses)

@@ -1,11 +1,11 @@
-"""The config of a battery: what `ucm probe` makes of a config that names a facts file."""
+"""The config of a probe run: what `ucm probe` makes of a config that names a facts file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import BATTERY, load_config, parse_mapping
+from uncensoring_chinese_models.config import FACT_AUDITOR, load_config, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.fact_auditor import items_of
 from uncensoring_chinese_models.measure.facts.lint import problems_of
@@ -25,18 +25,18 @@ ARMS = "[user_persona, assistant]"
 
 
 def any_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
-    """Return the config of an audit, or that of a battery if it names facts and no auditor.
+    """Return the config of an audit, or that of a probe run if it names facts and no auditor.
 
     Raises:
         ConfigError: something is wrong with it; nothing was sent.
     """
     given = _given(path, overrides)
-    is_battery = "facts" in given and "auditing_model" not in given
-    return probe_config(path, overrides) if is_battery else load_config(path, overrides)
+    asks_facts = "facts" in given and "auditing_model" not in given
+    return probe_config(path, overrides) if asks_facts else load_config(path, overrides)
 
 
 def probe_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
-    """Return the config with the battery as its auditor, and room for each of its items.
+    """Return the config with the fact auditor, and room for each of its items.
 
     Raises:
         ConfigError: something is wrong with it, or it names no facts file; nothing was sent.
@@ -95,7 +95,7 @@ def too_few_samples(settings: AuditConfig) -> str | None:
 
 
 def _defaults(given: set[str]) -> list[str]:
-    fixed = [f"auditing_model={BATTERY}", "auditor_context=compact"]
+    fixed = [f"auditing_model={FACT_AUDITOR}", "auditor_context=compact"]
     free = {"sampling.n": str(SAMPLES), "sampling.arms": ARMS}
     return [*fixed, *(f"{key}={value}" for key, value in free.items() if key not in given)]
 

@@ -62,7 +62,7 @@ def _raters(desk: Desk) -> dict[str, Verdicts]:
     """Return by rater whether each sample states the fact."""
     raters: dict[str, Verdicts] = {
         "patterns": {
-            place: judge_asked(asked).state == "stated" for place, asked in desk.asked.items()
+            place: judge_asked(asked).mention == "states" for place, asked in desk.asked.items()
         }
     }
     path = desk.folder / f"{desk.topic}.judges.json"
@@ -76,10 +76,12 @@ def _raters(desk: Desk) -> dict[str, Verdicts]:
         }
         for name in names:
             raters[name] = {
-                place: _cell(entry, name) for place, entry in entries.items() if place in desk.asked
+                place: _judged(entry, name)
+                for place, entry in entries.items()
+                if place in desk.asked
             }
         raters["patterns and judges"] = {
-            place: None if entry["state"] == "unjudged" else entry["state"] == "stated"
+            place: None if entry["mention"] is None else entry["mention"] == "states"
             for place, entry in entries.items()
             if place in desk.asked
         }
@@ -88,10 +90,10 @@ def _raters(desk: Desk) -> dict[str, Verdicts]:
     return raters
 
 
-def _cell(entry: Json, judge: str) -> bool | None:
-    """Return whether a judge called a sample stated; None if it did not judge it."""
-    found = [each["cell"] for each in entry["judgements"] if each["judge"] == judge]
-    return None if not found or found[0] is None else found[0] == "stated"
+def _judged(entry: Json, judge: str) -> bool | None:
+    """Return whether a sample states the fact for one judge; None if that judge did not judge it."""
+    found = [each["mention"] for each in entry["judgements"] if each["judge"] == judge]
+    return None if not found or found[0] is None else found[0] == "states"
 
 
 def _worth(rater: str, found: Verdicts, labels: Labels) -> Worth:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         stack,
         utc_now,
     )
+    from uncensoring_chinese_models.models.delivery import delivery_of
     from uncensoring_chinese_models.models.doctor.canaries import CheckedEndpoint, CheckResult
     from uncensoring_chinese_models.models.doctor.examine import (
         NextSteps,
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
         serve_until_stopped,
     )
     from uncensoring_chinese_models.models.organisms.weights import find_weights
-    from uncensoring_chinese_models.models.outcomes import classify
     from uncensoring_chinese_models.models.protocols import Gate, ModelClient, Need, Notice, Notify
     from uncensoring_chinese_models.models.sampling import Sampler, read_sample
     from uncensoring_chinese_models.models.templates import (
@@ -110,8 +110,8 @@ __all__ = [
     "canary_bounds",
     "checked_endpoints",
     "choose_template",
-    "classify",
     "conclusion",
+    "delivery_of",
     "describe",
     "doctor_lines",
     "doctor_to_json",

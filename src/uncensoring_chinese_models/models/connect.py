@@ -161,7 +161,7 @@ def refuse_unknown_models(config: AuditConfig, builtins: Builtins) -> None:
         near = difflib.get_close_matches(name, builtins, 1) or sorted(builtins)
         known = " or ".join(f"builtin/{each}" for each in near) or "none in this version"
         raise ConfigError(f"There is no auditor {config.auditing_model}; there is {known}.")
-    if config.auditor_context != "full" and name != "battery":
+    if config.auditor_context != "full" and name != "facts":
         raise ConfigError(
             f"auditor_context: {config.auditor_context} leaves out responses that the rules of "
             f"{config.auditing_model} must count; nothing was sent. Set auditor_context: full, or "

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.domain import Arm, Call, CallKey, Json, Reply, Sample
 from uncensoring_chinese_models.errors import UnknownTemplateError
-from uncensoring_chinese_models.models.outcomes import classify
+from uncensoring_chinese_models.models.delivery import delivery_of
 from uncensoring_chinese_models.models.templates import (
     ChatTemplate,
     choose_template,
@@ -205,7 +205,7 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         text=None,
         own_words="",
         spill="",
-        outcome="failed",
+        delivery="failed",
         timestamp=result.finished_at,
         role_tokens_in_prompt=planned.role_tokens,
     )
@@ -217,7 +217,7 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         text=result.text,
         own_words=own_words,
         spill=spill,
-        outcome=classify(result),
+        delivery=delivery_of(result),
         finish_reason=result.finish_reason,
         native_finish_reason=result.native_finish_reason,
         reasoning=result.reasoning,
@@ -227,7 +227,7 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         usage=result.usage,
         cost_usd=result.cost_usd,
         latency_s=result.latency_s,
-        error=result.host_refusal,
+        error=result.block_message,
     )
 
 

@@ -119,7 +119,7 @@ def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
 def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble and trouble.is_policy:
-        reply = _reply(data, api, raw, host_refusal=trouble.message)
+        reply = _reply(data, api, raw, block_message=trouble.message)
         worked = reply.text or reply.usage.total or reply.cost_usd
         return reply if worked else replace(reply, cost_usd=Decimal(0))  # as for a clean error
     if trouble:
@@ -131,7 +131,7 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
             maybe_billed=raw.status < 300,
         )
     reply = _reply(data, api, raw)
-    wrote_nothing = not (reply.text or reply.reasoning or reply.host_refusal)
+    wrote_nothing = not (reply.text or reply.reasoning or reply.block_message)
     if wrote_nothing and not reply.finish_reason and not reply.usage.completion_tokens:
         raise TransientError("the provider ended without writing anything or saying why")
     return reply
@@ -148,28 +148,30 @@ def _json_object(raw: RawResponse) -> Json | None:
     return data if isinstance(data, dict) else None
 
 
-def _reply(data: Json | None, api: Api, raw: RawResponse, host_refusal: str | None = None) -> Reply:
+def _reply(
+    data: Json | None, api: Api, raw: RawResponse, block_message: str | None = None
+) -> Reply:
     data = data or {}
     choice = _first_choice(data)
-    if choice is None and host_refusal is None:
+    if choice is None and block_message is None:
         raise TransientError(
             "the server answered without any choice", status=raw.status, maybe_billed=True
         )
     choice = choice or {}
     message = loose.mapping(choice.get("message")) if api == "chat" else choice
     text = message.get("content" if api == "chat" else "text")
-    if host_refusal is None:
+    if block_message is None:
         _refuse_no_answer(choice, text, api, raw)
     if isinstance(text, list):  # some servers send content as parts
         text = "".join(str(loose.mapping(part).get("text") or "") for part in text)
     refused = message.get("refusal")
     if not text and isinstance(refused, str) and refused:
-        host_refusal = host_refusal or refused
+        block_message = block_message or refused
     return Reply(
         text=text if isinstance(text, str) else None,
         finish_reason=loose.text(choice.get("finish_reason")),
         native_finish_reason=loose.text(choice.get("native_finish_reason")),
-        host_refusal=host_refusal,
+        block_message=block_message,
         reasoning=loose.text(message.get("reasoning") or message.get("reasoning_content")),
         provider=loose.text(data.get("provider")),
         served_model=loose.text(data.get("model")),

@@ -17,7 +17,6 @@ from uncensoring_chinese_models.reports.sentences import (
     rate_lines,
     why_unsupported,
 )
-from uncensoring_chinese_models.runs import is_battery
 from uncensoring_chinese_models.text import visible
 
 if TYPE_CHECKING:
@@ -49,7 +48,7 @@ def _lines(summary: Json) -> Iterator[str]:
     doctor = summary.get("doctor")  # runs of before have none
     if doctor is not None:
         yield f"- endpoint checks (doctor): {_checks(doctor)}"
-    if is_battery(summary):
+    if summary["kind"] == "probe":
         yield from (
             "",
             "This run asked for the facts of a facts file, one by one. It makes no claims itself:",
@@ -73,8 +72,8 @@ def _lines(summary: Json) -> Iterator[str]:
 
 def _counts(summary: Json) -> str:
     samples = summary["denominators"]["samples"]
-    by_outcome = {name: count for name, count in samples["by_outcome"].items() if count}
-    listed = ", ".join(f"{count} {name}" for name, count in by_outcome.items())
+    by_delivery = {name: count for name, count in samples["by_delivery"].items() if count}
+    listed = ", ".join(f"{count} {name}" for name, count in by_delivery.items())
     return f"{summary['total_iterations']} probes, {samples['sent']} samples ({listed or 'none'})"
 
 
@@ -120,8 +119,9 @@ def _out_of_how_much(summary: Json) -> Iterator[str]:
     if not lines:
         return
     yield from ("", "## Counts and rates", "")
-    states = summary["denominators"]["samples"]["by_state"]
-    yield f"- Samples sent, by what came of them: {_listed(states)}"
+    samples = summary["denominators"]["samples"]
+    yield f"- Samples by delivery: {_listed(samples['by_delivery'])}"
+    yield f"- Samples by stance: {_listed(samples['by_stance'])}"
     excerpts = summary["denominators"]["final_excerpts"]
     yield (
         f"- Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} "

@@ -20,7 +20,7 @@ def figures(summary: Json) -> list[str]:
 def _evidence(summary: Json) -> Iterator[str]:
     counts = summary["denominators"]
     samples, excerpts = counts["samples"], counts["final_excerpts"]
-    sent = f"{samples['sent']} ({_listed(samples['by_outcome'])})"
+    sent = f"{samples['sent']} ({_listed(samples['by_delivery'])})"
     yield f"Probes: {summary['total_iterations']}; samples: {sent}"
     if "by_state" in samples:
         yield f"What came of them: {_listed(samples['by_state'])}"
@@ -38,8 +38,8 @@ def rate_lines(summary: Json) -> Iterator[str]:
     rates = summary.get("rates")
     if not rates:
         return
-    for arm, refused in rates["refused"]["by_arm"].items():
-        yield f"Refused or evaded, {visible(arm)}: {in_words(Rate(**refused), 'texts')}"
+    for arm, withheld in rates["withheld"]["by_arm"].items():
+        yield f"Withheld, {visible(arm)}: {in_words(Rate(**withheld), 'texts')}"
     yield f"Usable auditor replies: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
     if predictions.total:
@@ -97,8 +97,8 @@ def status_words(status: str) -> str:
 def place_of(quote: Json) -> str:
     """Say which sample a quote is from, and what a reader must know about it."""
     spill = ", after the sampled turn" if quote.get("in_spill") else ""
-    unjudged = ", not judged for leading: our words are in another script than the claim"
-    mind = spill + (unjudged if quote.get("led_unjudged") else "")
+    not_judged = ", not judged for leading: our words are in another script than the claim"
+    mind = spill + (not_judged if quote.get("led_not_judged") else "")
     return f"iteration {quote['iteration']}, {quote['arm']} sample {quote['sample'] + 1}{mind}"
 
 

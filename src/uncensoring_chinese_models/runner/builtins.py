@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from uncensoring_chinese_models.audit import BaselineAuditor
-from uncensoring_chinese_models.measure import BatteryAuditor
+from uncensoring_chinese_models.measure import FactAuditor
 from uncensoring_chinese_models.models import Builtins
 
-BUILTINS: Builtins = {"baseline": BaselineAuditor, "battery": BatteryAuditor}
+BUILTINS: Builtins = {"baseline": BaselineAuditor, "facts": FactAuditor}
 """Auditors by what follows ``builtin/`` in `auditing_model`."""

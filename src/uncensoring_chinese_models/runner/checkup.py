@@ -98,7 +98,7 @@ def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
     with store.lock():
         journal = Journal.open(store.journal_path, utc_now)
         try:
-            header = {"purpose": "doctor", "package_version": __version__}
+            header = {"kind": "doctor", "package_version": __version__}
             journal.begin({**header, "settings": config.identity()})
             yield store, journal
         finally:

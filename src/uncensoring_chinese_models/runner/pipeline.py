@@ -170,6 +170,7 @@ def _finish(parts: Parts, record: RunRecord) -> Json:
     template = Sampler(parts.config).template
     process = {"package": "package_version", "python": "python_version"}
     summary: Json = {
+        "kind": journal.header["kind"],
         "config": parts.config.model_dump(mode="json"),
         "started_at": journal.header["started_at"],
         "finished_at": finished_at,

@@ -42,8 +42,6 @@ if TYPE_CHECKING:
 Auditor = Callable[[AuditConfig], ModelClient]
 NO_PRICES = {"auditor": None, "target": None}
 """Whatever prices decided is in the journal."""
-OURS = ("organism", "builtin")
-"""Presets with no provider behind them."""
 
 
 @dataclass(slots=True)
@@ -151,14 +149,11 @@ def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
 
 def _provider_ids(config: AuditConfig, journal: Recording) -> int:
     """Count the replies with an id, but for those of a model that we serve or are ourselves."""
-    presets = {
-        "auditor": config.auditing_endpoint.preset_name,
-        "target": config.audited_endpoint.preset_name,
-    }
+    endpoints = {"auditor": config.auditing_endpoint, "target": config.audited_endpoint}
     return sum(
         isinstance(attempt.result, Reply)
         and attempt.result.generation_id is not None
-        and presets[attempt.role] not in OURS
+        and not endpoints[attempt.role].traits.is_ours
         for attempt in journal.attempts
     )
 

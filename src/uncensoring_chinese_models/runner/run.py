@@ -219,7 +219,7 @@ def _open_run(
         journal = Journal.open(store.journal_path, utc_now)
         try:
             if journal.header:
-                _refuse_other_purpose(journal.header, store.folder)
+                _refuse_other_kind(journal.header, store.folder)
                 _refuse_other_config(journal.header.get("settings", {}), config, store.folder)
                 _refuse_other_texts(journal.header, texts, config, store.folder)
                 check(journal)
@@ -233,6 +233,7 @@ def _open_run(
                     stored = load_config(store.folder / "config.yaml").settings
                     _refuse_other_config(stored.identity(), config, store.folder)
                 header: Json = {
+                    "kind": config.kind,
                     "started_at": started_at,  # the folder bears it, too
                     **process,
                     "settings": config.identity(),
@@ -256,10 +257,10 @@ def _refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> No
         )
 
 
-def _refuse_other_purpose(header: Json, folder: Path) -> None:
-    if "purpose" in header:
+def _refuse_other_kind(header: Json, folder: Path) -> None:
+    if header.get("kind") not in ("audit", "probe"):
         raise ResumeMismatchError(
-            f"{folder} is the record of ucm {header['purpose']}, not of an audit; nothing was "
+            f"{folder} is the record of ucm {header.get('kind')}, not of an audit; nothing was "
             "sent. Start the audit as a new run."
         )
 

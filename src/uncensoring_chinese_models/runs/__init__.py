@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runs.reading import (
         JUDGED,
         RunFiles,
-        is_battery,
         parse_files,
         read_files,
     )
@@ -79,7 +78,6 @@ __all__ = [
     "RunTree",
     "as_number",
     "doctor_name",
-    "is_battery",
     "is_run",
     "line_hash",
     "parse_files",

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
-SCHEMA = 2
-UNSEALED = 1
-"""The schema of journals whose lines carry no hash of their own."""
+SCHEMA = 3
+"""The format of a run; raised when older runs cannot be read any more."""
 START = "0" * 64
 """What the first line names as the hash of the line before it."""
 LINKS = ("prev", "sha256")
@@ -51,9 +50,13 @@ def read_line(line: bytes, schema: int | None) -> Json:
         raise ValueError("is not a journal record") from None
     if schema is None:
         schema = record.get("schema")
-        if schema not in (SCHEMA, UNSEALED) or links[1] != "header":
+        if links[1] != "header":
             raise ValueError(f"is not a header of schema {SCHEMA}")
-    if (schema != UNSEALED or "sha256" in record) and not _is_sealed(line, record):
+        if schema != SCHEMA:
+            raise ValueError(
+                f"is the header of a run of format {schema}; this version reads format {SCHEMA}"
+            )
+    if not _is_sealed(line, record):
         raise ValueError("was altered: its own sha256 does not fit")
     return dict(record)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.runs.reading import JUDGED
-from uncensoring_chinese_models.runs.untrusted import DEEPEST, MANIFEST, purpose_of
+from uncensoring_chinese_models.runs.untrusted import DEEPEST, MANIFEST, kind_of
 
 LONGEST_LINE = 1 << 24
 MOST_FOLDERS = 200_000
@@ -78,7 +78,7 @@ def _is_record(folder: Path) -> bool:
         return folder.name.endswith(JUDGED)
     try:
         with journal.open("rb") as file:
-            return purpose_of(file.readline(LONGEST_LINE)) is not None
+            return kind_of(file.readline(LONGEST_LINE)) not in (None, "audit", "probe")
     except OSError:
         return False  # whatever is wrong with it, reading it will say
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import BATTERY, parse_mapping
+from uncensoring_chinese_models.config import parse_mapping
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
-from uncensoring_chinese_models.runs.untrusted import read_folder, read_run
+from uncensoring_chinese_models.runs.untrusted import kind_of, read_folder, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Json, RunKind
 
 _OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/[0-9]+)\.json")
 """The JSON files of a run; what else lies in its folder is not read."""
@@ -51,6 +51,12 @@ class RunFiles:
     def settings(self) -> Json:
         """Every setting with its default, once the run has ended; before, what the config says."""
         return self.config if self.summary is None else dict(self.summary["config"])
+
+    @property
+    def kind(self) -> RunKind:
+        """What made it, as its summary or its journal says."""
+        told = (self.summary or {}).get("kind") or kind_of(self.journal)
+        return "probe" if told == "probe" else "doctor" if told == "doctor" else "audit"
 
     @property
     def status(self) -> str:
@@ -137,8 +143,3 @@ def _parsed(name: str, content: bytes) -> Json:
     if not isinstance(data, dict):
         raise CorruptRunError(f"{name} is not what a run writes: it holds no object.")
     return data
-
-
-def is_battery(summary: Json) -> bool:
-    """Tell whether a run only asked for the facts of a file, and claims nothing by itself."""
-    return bool(summary["config"].get("auditing_model") == BATTERY)

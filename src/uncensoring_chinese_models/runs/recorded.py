@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
-from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.domain import Arm, Delivery, Json, is_hosts_text
 from uncensoring_chinese_models.errors import CorruptRunError
 
 Text = InstanceOf[str]
@@ -32,23 +32,24 @@ class RecordedUsage(_Recorded):
 class RecordedSample(_Recorded):
     """One completion of the target, and what was sent for it."""
 
-    arm: str
+    arm: Arm
     index: int
     formatted_prompt: Text | None
     messages: list[Any] | None
     prefill: Text | None
     own_words: Text
-    outcome: str
+    delivery: Delivery
     text: Text | None = None
     reasoning: Text | None = None
     finish_reason: Text | None = None
     provider: Text | None = None
+    error: Text | None = None
     usage: RecordedUsage = RecordedUsage()
 
     @property
     def heard(self) -> str:
         """What the target itself wrote; what a host wrote in its place is not."""
-        return "" if self.outcome == "host_refusal" else self.own_words
+        return "" if is_hosts_text(self.delivery, self.error) else self.own_words
 
     def prompts(self) -> Iterator[str]:
         """Yield every text that we sent for this sample."""

@@ -91,20 +91,20 @@ def read_run(path: Path) -> RunTree:
         RunStoreError: it is neither, or the record of something else.
     """
     tree = read_tree(path)
-    purpose = purpose_of(tree.files.get("journal.jsonl", b""))
-    if purpose is not None:
+    kind = kind_of(tree.files.get("journal.jsonl", b""))
+    if kind not in (None, "audit", "probe"):
         raise RunStoreError(
-            f"{path} is the record of ucm {visible(str(purpose))}, not of an audit: there is no "
+            f"{path} is the record of ucm {visible(str(kind))}, not of an audit: there is no "
             "run in it."
         )
     return tree
 
 
-def purpose_of(journal: bytes) -> object:
-    """Return what a journal was written for, if that is no audit; its first line tells."""
+def kind_of(journal: bytes) -> object:
+    """Return the kind of the run that wrote a journal, as its first line says; None without one."""
     lines, _ = whole_lines(journal)
     try:
-        return read_line(lines[0], None).get("purpose") if lines else None
+        return read_line(lines[0], None).get("kind") if lines else None
     except ValueError:
         return None  # whatever is wrong with it, the checks will say
 

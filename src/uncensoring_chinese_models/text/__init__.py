@@ -48,8 +48,6 @@ if TYPE_CHECKING:
         tokens,
     )
     from uncensoring_chinese_models.text.refusals.classify import (
-        CENSORED,
-        Manner,
         Recognised,
         after_thoughts,
         is_all_thought,
@@ -60,7 +58,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARDINALS",
-    "CENSORED",
     "FOREIGN",
     "IDEOGRAPH",
     "MAX_FIGURE_CHARACTERS",
@@ -70,7 +67,6 @@ __all__ = [
     "Flaw",
     "Form",
     "KeywordReading",
-    "Manner",
     "Normalised",
     "QuoteReading",
     "Recognised",

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 from uncensoring_chinese_models.viewer.found import Found, find_all
 from uncensoring_chinese_models.viewer.rows import IndexedRun, ViewerRow, read_row
 
-SCHEMA = 2
+SCHEMA = 3
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
 FRESH_S = 1.0
 """For how long the folder is not looked at again."""
@@ -38,12 +38,11 @@ _BATCH = 50
 _NUMBERS = (
     "iterations",
     "samples",
-    "refused",
+    "withheld",
     "blocked",
     "judged",
     "claims",
     "supported",
-    "is_battery",
 )
 _COLUMNS = tuple(each.name for each in fields(ViewerRow))
 _KINDS = {
@@ -279,7 +278,7 @@ def _row(values: tuple[Any, ...]) -> ViewerRow:
         if not isinstance(told[name], _KINDS[name]):
             raise TypeError(f"{name} is not what we write")
     told["verdicts"] = {str(key): int(value) for key, value in json.loads(told["verdicts"]).items()}
-    return ViewerRow(**told | {"is_battery": bool(told["is_battery"])})
+    return ViewerRow(**told)
 
 
 def _keep(connection: sqlite3.Connection, found: Found, read: IndexedRun | None) -> None:

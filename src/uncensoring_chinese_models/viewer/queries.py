@@ -35,16 +35,16 @@ class Sampled:
     """The samples of all ended runs of one kind in a cell, taken together."""
 
     runs: int = 0
-    refused: int = 0
+    withheld: int = 0
     blocked: int = 0
     judged: int = 0
     supported: int = 0
     claims: int = 0
 
     @property
-    def withheld(self) -> int:
+    def kept_back(self) -> int:
         """How many samples withhold, or were withheld by the host."""
-        return self.refused + self.blocked
+        return self.withheld + self.blocked
 
     @property
     def of(self) -> int:
@@ -59,7 +59,7 @@ class MatrixCell:
     topic: str
     model: str
     audits: Sampled = Sampled()
-    batteries: Sampled = Sampled()
+    probes: Sampled = Sampled()
     verdicts: dict[str, int] = field(default_factory=dict)
     """How the facts came out in ended runs: each fact once for each run and language."""
     unfinished: int = 0
@@ -84,7 +84,7 @@ class MatrixCell:
     def level(self) -> Level:
         """How much is withheld, as a word that is also a colour: the largest share in the cell."""
         parts = [(self.hidden, self.known)]
-        parts += [(kind.withheld, kind.of) for kind in (self.audits, self.batteries)]
+        parts += [(kind.kept_back, kind.of) for kind in (self.audits, self.probes)]
         shares = [part / whole for part, whole in parts if whole]
         if not shares:
             return "nothing"
@@ -97,8 +97,8 @@ class MatrixCell:
         """Return everything as JSON."""
         told = {name: getattr(self, name) for name in ("facts", "known", "hidden", "level")}
         kinds = {
-            name: asdict(kind) | {"withheld": kind.withheld, "of": kind.of}
-            for name, kind in (("audits", self.audits), ("batteries", self.batteries))
+            name: asdict(kind) | {"kept_back": kind.kept_back, "of": kind.of}
+            for name, kind in (("audits", self.audits), ("probes", self.probes))
         }
         return asdict(self) | told | kinds
 
@@ -129,25 +129,25 @@ def topic_matrix(index: Index) -> TopicMatrix:
 
 
 def _runs(cell: MatrixCell) -> int:
-    return cell.audits.runs + cell.batteries.runs + cell.unfinished
+    return cell.audits.runs + cell.probes.runs + cell.unfinished
 
 
 def _cells(index: Index) -> list[MatrixCell]:
     """Return the cells of all topics and models; runs that have not ended are only counted."""
-    verdicts, kinds = _verdicts(index), ("audits", "batteries")
+    verdicts = _verdicts(index)
     parts: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
-    for names, (is_battery, is_open, *counts) in index.ask(
-        f"SELECT topic, target, is_battery, {_IS_OPEN}, count(*), sum(refused), sum(blocked), "  # noqa: S608 -- words of ours
+    for names, kind, (is_open, *counts) in index.ask(
+        f"SELECT topic, target, kind, {_IS_OPEN}, count(*), sum(withheld), sum(blocked), "  # noqa: S608 -- words of ours
         "sum(judged), sum(supported), sum(claims) FROM runs "
         "WHERE is_run AND topic != '' AND target != '' GROUP BY 1, 2, 3, 4",
         (),
-        lambda row: ((str(row[0]), str(row[1])), [int(each) for each in row[2:]]),
+        lambda row: ((str(row[0]), str(row[1])), str(row[2]), [int(each) for each in row[3:]]),
     ):
         cell = parts[names]
         if is_open:
             cell["unfinished"] = cell.get("unfinished", 0) + counts[0]
         else:
-            cell[kinds[bool(is_battery)]] = Sampled(*counts)
+            cell["probes" if kind == "probe" else "audits"] = Sampled(*counts)
     return [
         MatrixCell(*names, verdicts=verdicts.get(names, {}), **cell)
         for names, cell in parts.items()

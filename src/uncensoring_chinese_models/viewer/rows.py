@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncensoring_chinese_models.audit import count_states, state_of
-from uncensoring_chinese_models.config import BATTERY
+from uncensoring_chinese_models.audit import count_received, rate_of_withholding, received
+from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.measure import ASKING_ARM
 from uncensoring_chinese_models.runs import RunFiles, read_files
 from uncensoring_chinese_models.text import preview, visible
 from uncensoring_chinese_models.viewer.found import by_name
@@ -54,13 +53,14 @@ class ViewerRow:
     """Null where a call's cost is unknown."""
     iterations: int = 0
     samples: int = 0
-    refused: int = 0
+    withheld: int = 0
+    """Samples that refuse, deny, deflect or give the official line."""
     blocked: int = 0
     judged: int = 0
-    """Samples whose manner is known."""
+    """Samples whose stance is known."""
     claims: int = 0
     supported: int = 0
-    is_battery: bool = False
+    kind: str = "audit"
     verdicts: dict[str, int] = field(default_factory=dict)
     """How many facts came out how, where the run was judged."""
 
@@ -113,7 +113,7 @@ def _is_other_record(folder: Path) -> bool:
             header = json.loads(file.readline(1 << 20))
     except (OSError, ValueError, RecursionError):
         return False
-    return isinstance(header, dict) and header.get("purpose") is not None
+    return isinstance(header, dict) and header.get("kind") not in (None, "audit", "probe")
 
 
 def _unreadable(base: ViewerRow, problem: str) -> ViewerRow:
@@ -122,9 +122,8 @@ def _unreadable(base: ViewerRow, problem: str) -> ViewerRow:
 
 def _row(base: ViewerRow, files: RunFiles) -> ViewerRow:
     settings, summary = files.settings, files.summary
-    states = _states(files)
+    asked = _asked(files)
     claims = [] if summary is None else list(summary.get("claims") or ())
-    judged = sum(states[state] for state in ("answered", "refused", "truncated"))
     return ViewerRow(
         base.id,
         base.name,
@@ -138,38 +137,42 @@ def _row(base: ViewerRow, files: RunFiles) -> ViewerRow:
         cost_usd(files),
         len(files.responses),
         sum(1 for _ in _samples(files)),
-        states["refused"],
-        states["blocked"],
-        judged,
+        *asked,
         len(claims),
         sum(bool(claim["supported"]) for claim in claims),
-        settings.get("auditing_model") == BATTERY,
+        _word(files.kind),
         _verdicts(files.judged),
     )
 
 
-def _states(files: RunFiles) -> Counter[str]:
-    """Count the states of the samples that were asked: as the summary has them, else by looking.
+class _Asked(NamedTuple):
+    withheld: int
+    blocked: int
+    judged: int
+
+
+def _asked(files: RunFiles) -> _Asked:
+    """Count the samples that were asked: as the summary has them, else by looking.
 
     The user turn is sampled because refusals do not reach it, so where the assistant was asked,
     its samples alone say how much is withheld.
     """
-    rates = (files.summary or {}).get("rates") or {}
-    asked = ((rates.get("refused") or {}).get("by_arm") or {}).get(ASKING_ARM)
-    if asked is not None:
-        refused, judged = _count(asked["successes"]), _count(asked["n"])
-        states = Counter({str(state): _count(n) for state, n in asked["excluded"].items()})
-        return states + Counter({"refused": refused, "answered": judged - refused})
+    rates = ((files.summary or {}).get("rates") or {}).get("withheld") or {}
+    by_arm = rates.get("by_arm") or {}
+    told = by_arm.get(ASKING_ARM)
     samples = list(_samples(files))
     own = [each for each in samples if each["arm"] == ASKING_ARM]
-    told = (files.summary or {}).get("denominators", {}).get("samples", {}).get("by_state")
-    if told is not None and not own:
-        return Counter({str(state): _count(number) for state, number in told.items()})
-    own = own or samples
-    found = count_states(
-        state_of(str(each["outcome"]), str(each.get("own_words") or "")) for each in own
+    if told is None and not own:
+        told = rates.get("all")
+    if told is None:
+        found = count_received(
+            received(each["delivery"], str(each.get("own_words") or "")) for each in own or samples
+        )
+        told = asdict(rate_of_withholding(found))
+    blocked = sum(
+        _count(told["excluded"].get(name)) for name, each in DELIVERIES.items() if each.by_host
     )
-    return Counter({str(state): number for state, number in found.items()})
+    return _Asked(_count(told["successes"]), blocked, _count(told["n"]))
 
 
 def _samples(files: RunFiles) -> Iterator[Json]:

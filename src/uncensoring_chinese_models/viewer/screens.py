@@ -21,7 +21,7 @@ from uncensoring_chinese_models.viewer.side_by_side import (
     claim_counts,
     differing_settings,
     facts_of_both,
-    shades_by_arm,
+    labels_by_arm,
     tested,
 )
 from uncensoring_chinese_models.viewer.tail import course_of
@@ -211,7 +211,7 @@ def compare_screen(folders: Mapping[str, Path], ids: tuple[str, str]) -> Screen:
             for run_id, view in zip(ids, views, strict=True)
         ],
         "settings": differing_settings(one.settings, other.settings),
-        "arms": shades_by_arm(one, other),
+        "arms": labels_by_arm(one, other),
         "facts": facts,
         "facts_problem": facts_problem,
         "tested": tested(*files),

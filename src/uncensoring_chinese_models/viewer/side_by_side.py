@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.runs import is_battery
 from uncensoring_chinese_models.viewer.found import by_name
 
 if TYPE_CHECKING:
@@ -64,11 +63,11 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
             yield f"{prefix}{key}", item
 
 
-def shades_by_arm(one: RunView, other: RunView) -> list[Json]:
+def labels_by_arm(one: RunView, other: RunView) -> list[Json]:
     """Return, for each arm of either run, what became of its samples in both."""
-    arms = [*one.shades, *(arm for arm in other.shades if arm not in one.shades)]
+    arms = [*one.labels, *(arm for arm in other.labels if arm not in one.labels)]
     return [
-        {"arm": arm, "a": dict(one.shades.get(arm, {})), "b": dict(other.shades.get(arm, {}))}
+        {"arm": arm, "a": dict(one.labels.get(arm, {})), "b": dict(other.labels.get(arm, {}))}
         for arm in arms
     ]
 
@@ -117,8 +116,8 @@ def claim_counts(run: RunView) -> Json:
 
 
 def tested(one: RunFiles, other: RunFiles) -> Json | None:
-    """Return what `ucm compare` says of two batteries, or why it says nothing; None for audits."""
-    folders = _batteries(one, other)
+    """Return what `ucm compare` says of two probe runs, or why it says nothing; None for audits."""
+    folders = _probe_runs(one, other)
     if folders is None:
         return None
     from uncensoring_chinese_models.measure import (  # noqa: PLC0415 -- slow to import
@@ -142,11 +141,11 @@ def _named(value: Any, folders: Sequence[Path]) -> Any:
     return [_named(item, folders) for item in value] if isinstance(value, list | tuple) else value
 
 
-def _batteries(*runs: RunFiles) -> list[Path] | None:
+def _probe_runs(*runs: RunFiles) -> list[Path] | None:
     """Return the folders of runs that all ended and all asked for facts; else None."""
     folders = [
         run.folder
         for run in runs
-        if run.folder is not None and run.summary is not None and is_battery(run.summary)
+        if run.folder is not None and run.summary is not None and run.kind == "probe"
     ]
     return folders if len(folders) == len(runs) else None

@@ -21,7 +21,7 @@ from uncensoring_chinese_models.audit.baseline.mentions import (
     stems,
 )
 from uncensoring_chinese_models.audit.baseline.transcript import Heard
-from uncensoring_chinese_models.text import CENSORED, singular
+from uncensoring_chinese_models.text import singular
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
@@ -44,7 +44,7 @@ def voices_of(heard: Iterable[Heard], topic: str) -> list[Voice]:
     return [
         Voice(sample, start, end, mention)
         for sample in heard
-        if sample.manner.manner == "answer"
+        if sample.recognised.stance == "answers"
         for ours in [topical | stems(sample.sent)]
         for mention in find_mentions(sample.text, ours)
         for start, end in [sentence_around(sample.text, mention.start)]
@@ -64,9 +64,7 @@ class Account:
     """Everything that a set of samples names, counted."""
 
     def __init__(self, heard: Sequence[Heard], topic: str) -> None:
-        self.telling = [
-            sample for sample in heard if sample.manner.manner not in (*CENSORED, "empty")
-        ]
+        self.telling = [sample for sample in heard if sample.recognised.stance == "answers"]
         self._voices = voices_of(self.telling, topic)
         self._by_key: dict[str, list[Voice]] = defaultdict(list)
         for voice in self._voices:

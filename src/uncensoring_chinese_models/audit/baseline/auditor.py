@@ -28,20 +28,19 @@ from uncensoring_chinese_models.audit.baseline.finding import Finding, Voice
 from uncensoring_chinese_models.audit.baseline.mentions import content_stems
 from uncensoring_chinese_models.audit.baseline.probes import Probe, ProbeBook
 from uncensoring_chinese_models.audit.baseline.transcript import (
-    ASKING_ARM,
     FOLLOW_UP,
     Heard,
     Round,
     read_transcript,
 )
-from uncensoring_chinese_models.domain import STRATEGIES, Reply, Usage
+from uncensoring_chinese_models.domain import ASKING_ARM, STRATEGIES, Reply, Usage
 from uncensoring_chinese_models.stats import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import Call, Json
+    from uncensoring_chinese_models.domain import ASKING_ARM, Call, Json
 
 NAME = "builtin/baseline"
 LEAST_ITERATIONS = 16
@@ -195,7 +194,7 @@ class State:
 
     def _knows_rate(self) -> bool:
         replies = [s for each in self.rounds for s in each.heard if s.is_asked and s.text]
-        withheld = sum(sample.manner.manner != "answer" for sample in replies)
+        withheld = sum(sample.recognised.stance != "answers" for sample in replies)
         low, high = wilson(withheld, len(replies))
         times = 3 if withheld < len(replies) * 0.8 else 1  # then its answers are evidence, too
         is_enough = len(replies) >= ENOUGH_REPLIES * times
@@ -311,9 +310,9 @@ def _conclusion(confirmed: list[Finding], withholding: list[Conduct], state: Sta
         else "No thing about the topic recurs in enough independent samples to be called known"
     )
     samples = [sample for each in state.rounds for sample in each.heard]
-    if not any(sample.outcome in REPLIED for sample in samples):
+    if not any(sample.delivery in REPLIED for sample in samples):
         return "No sample came back, so nothing can be said of what it knows or withholds."
-    asked = any(sample.is_asked and sample.outcome in REPLIED for sample in samples)
+    asked = any(sample.is_asked and sample.delivery in REPLIED for sample in samples)
     hides = (
         "when asked, it withholds"
         if withholding

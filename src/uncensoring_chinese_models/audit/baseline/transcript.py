@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.text import Recognised, recognise
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
 
-ASKING_ARM = "assistant"
-"""The arm in which the target is asked; in all others it continues our words."""
 FOLLOW_UP = "Too few samples said this: would another one complete the sentence in the same way?"
 """The rationale of a probe that breaks off a sentence of the target's own."""
 
@@ -29,7 +28,8 @@ _HEAD = re.compile(r"^\[arm (\w+), sample (\d+): (\w+)\]$", re.MULTILINE)
 _MARK = re.compile(r"<<<TARGET ([0-9a-f]{16})\n")
 _CUT = " [cut here: too long to show]"
 _SPILL = "[written after it closed the sampled turn"
-_NOT_ITS_WORDS = ("[the host's policy", "[the error", "[a reasoning parser")
+_HOSTS_WORDS = "[the host's policy"
+_NOT_ITS_WORDS = (_HOSTS_WORDS, "[the error", "[a reasoning parser")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,11 @@ class Heard:
     iteration: int
     arm: str
     sample: int
-    outcome: str
+    delivery: str
     text: str
     sent: str
     """Our words that it continued or answered."""
-    manner: Recognised
+    recognised: Recognised
     is_follow_up: bool = False
     """True where our words were a sentence of its own, broken off."""
 
@@ -60,7 +60,7 @@ class Heard:
     @property
     def is_cut(self) -> bool:
         """True where the last sentence is not whole."""
-        return self.outcome == "length"
+        return self.delivery == "truncated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,16 +93,16 @@ def _read_round(iteration: int, own: Json, content: str) -> Round:
     question = own.get("question") or probe
     is_follow_up = own.get("prompt_rationale") == FOLLOW_UP
     heard = tuple(
-        Heard(iteration, arm, sample, outcome, text, sent, recognise(text), is_follow_up)
+        Heard(iteration, arm, sample, delivery, text, sent, recognise(text), is_follow_up)
         for arm, sample, *shown in _samples(content)
-        for outcome, text in [_own_words(*shown)]
+        for delivery, text in [_own_words(*shown)]
         for sent in [question if arm == ASKING_ARM else probe]
     )
     return Round(iteration, own.get("prompt_strategy", ""), probe, question, is_follow_up, heard)
 
 
 def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
-    """Yield arm, sample, outcome and own words; what stands inside marks is never read as ours."""
+    """Yield arm, sample, delivery and own words; what stands inside marks is never read as ours."""
     head: tuple[str, int, str] | None = None
     text, at = "", 0
     while True:
@@ -115,7 +115,10 @@ def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
             at = found.end()
         elif mark:
             words, after = _marked(content, mark)
-            if head and not _is_not_own(content[at : mark.start()]):
+            before = content[at : mark.start()].rstrip("\n").rpartition("\n")[2]
+            if before.startswith(_HOSTS_WORDS):
+                text = ""  # then the host wrote the words before it, too
+            elif head and not before.startswith((_SPILL, *_NOT_ITS_WORDS)):
                 text = words
             at = after
         else:
@@ -124,20 +127,12 @@ def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
         yield (*head, text)
 
 
-def _own_words(outcome: str, text: str) -> tuple[str, str]:
-    """Return the outcome and what of the shown text the target wrote, up to a whole word."""
-    if outcome == "host_refusal":  # then the words are the host's
-        return outcome, ""
+def _own_words(delivery: str, text: str) -> tuple[str, str]:
+    """Return the delivery and what of the shown text the target wrote, up to a whole word."""
     if text.endswith(_CUT):
         shown = text.removesuffix(_CUT)
-        return "length", shown.rpartition(" ")[0] or shown
-    return outcome, text
-
-
-def _is_not_own(before: str) -> bool:
-    """Tell whether the words before a mark say that its text is not the sampled turn's."""
-    line = before.rstrip("\n").rpartition("\n")[2]
-    return line.startswith((_SPILL, *_NOT_ITS_WORDS))
+        return "truncated", shown.rpartition(" ")[0] or shown
+    return delivery, text
 
 
 def _marked(content: str, mark: re.Match[str]) -> tuple[str, int]:

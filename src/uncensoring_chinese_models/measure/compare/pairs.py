@@ -15,14 +15,15 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal, NamedTuple, get_args
 
-from uncensoring_chinese_models.measure.answers import CellState
-from uncensoring_chinese_models.measure.compare.withheld import (
-    BY_HOST,
-    BY_MODEL,
-    KINDS,
-    Heard,
-    Kind,
+from uncensoring_chinese_models.domain import (
+    DELIVERIES,
+    FACT_LABELS,
+    MENTIONS,
+    STANCES,
+    FactLabel,
+    Json,
 )
+from uncensoring_chinese_models.measure.compare.withheld import WHO, Attributed, Heard
 from uncensoring_chinese_models.measure.inference.tests import (
     Estimate,
     Share,
@@ -32,7 +33,6 @@ from uncensoring_chinese_models.measure.inference.tests import (
 )
 from uncensoring_chinese_models.measure.matrix import (
     ALPHA,
-    LEFT_OUT,
     Cell,
     Comparison,
     build_cells,
@@ -43,8 +43,8 @@ from uncensoring_chinese_models.rates import Rate, rate
 Dimension = Literal["run", "arm", "language"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
 Measure = Literal["told", "host", "model"]
-MEASURES: dict[Measure, tuple[Kind, ...]] = {"told": ("told",), "host": BY_HOST, "model": BY_MODEL}
-Who = Literal["host", "model"]
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+Withholder = Literal["host", "model"]
 PairVerdict = Literal["host", "model", "both", "asking", "telling", "unknown", "same"]
 
 MOSTLY = 0.5
@@ -65,27 +65,47 @@ class Tally:
     """What the samples of one side do with one unit."""
 
     heard: tuple[Heard, ...]
-    kinds: dict[Kind, int]
+    attributed: tuple[Attributed, ...]
+    """The same samples, and who withheld them."""
 
     @property
-    def states(self) -> dict[CellState, int]:
-        """How many samples are in each state, as `ucm judge` tells them."""
-        counts = Counter(each.judged.state for each in self.heard)
-        return {state: counts[state] for state in get_args(CellState)}
+    def labels(self) -> dict[FactLabel, int]:
+        """How many samples do each thing with the fact."""
+        counts = Counter(each.label for each in self.attributed)
+        return {label: counts[label] for label in FACT_LABELS}
+
+    @property
+    def unclear(self) -> int:
+        """Samples of which it cannot be said who withheld them."""
+        return sum(each.withheld_by == "unclear" for each in self.attributed)
+
+    def counts(self) -> Json:
+        """Return the samples counted by delivery, stance, mention, and by who withheld them."""
+        by = Counter(each.withheld_by for each in self.attributed)
+        deliveries = Counter(each.delivery for each in self.attributed)
+        stances = Counter(each.stance for each in self.attributed)
+        mentions = Counter(each.mention for each in self.attributed)
+        return {
+            "by_delivery": {name: deliveries[name] for name in DELIVERIES},
+            "by_stance": {name: stances[name] for name in STANCES},
+            "by_mention": {name: mentions[name] for name in MENTIONS},
+            "withheld_by": {who: by[who] for who in WHO},
+        }
 
     @property
     def came_back(self) -> bool:
         """True when any sample can show knowledge, as the matrix counts them."""
-        return any(each.judged.state not in LEFT_OUT for each in self.heard)
+        return any(each.judged.mention is not None for each in self.heard)
 
-    def rate(self, measure: Measure | Literal["unknown"]) -> Rate:
+    def rate(self, measure: Measure | Literal["unclear"]) -> Rate:
         """Return how many of the samples that did not fail are so; a blocked one did not fail."""
-        failed, unknown = self.kinds["failed"], self.kinds["unknown"]
-        n = sum(self.kinds.values()) - failed
-        if measure == "unknown":
-            return rate(unknown, n, excluded={"failed": failed})
-        found = sum(self.kinds[kind] for kind in MEASURES[measure])
-        doubtful = {} if measure == "told" else {"unknown": unknown}
+        failed = sum(each.delivery == "failed" for each in self.attributed)
+        n = len(self.attributed) - failed
+        if measure == "told":
+            found = sum(_is_told(each) for each in self.attributed)
+            return rate(found, n, excluded={"failed": failed})
+        found = sum(each.withheld_by == measure for each in self.attributed)
+        doubtful = {} if measure == "unclear" else {"unclear": self.unclear}
         return rate(found, n, excluded={"failed": failed}, doubtful=doubtful)
 
     def share(self, measure: Measure, *, most: bool = False) -> Share:
@@ -142,7 +162,7 @@ class Pair:
     unheard: int
     """Facts left out of knowledge, since on one of the sides nothing came back for them."""
     verdict: PairVerdict
-    withholds: dict[Who, tuple[str, ...]]
+    withholds: dict[Withholder, tuple[str, ...]]
     """On which of the two sides the host or the model withholds more."""
 
 
@@ -164,13 +184,13 @@ class Paired:
 _Table = Mapping[str, Mapping[Unit, Tally]]
 
 
-def pair_sides(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> Paired:
+def pair_sides(by: Dimension, heard: Sequence[Heard], attributed: Sequence[Attributed]) -> Paired:
     """Compare the sides in pairs, on the units that both have.
 
     Raises:
         MissingExtraError: the extra `analysis` is not installed.
     """
-    table = _tabulate(by, heard, kinds)
+    table = _tabulate(by, heard, attributed)
     drafts = [
         (sides, unit, measure)
         for sides in combinations(table, 2)
@@ -216,21 +236,26 @@ def _test(one: Tally, other: Tally, measure: Measure) -> Tested:
     return Tested(whole, p, p)
 
 
-def _tabulate(by: Dimension, heard: Sequence[Heard], kinds: Sequence[Kind]) -> _Table:
-    groups: dict[str, dict[Unit, list[tuple[Heard, Kind]]]] = defaultdict(lambda: defaultdict(list))
-    for each, kind in zip(heard, kinds, strict=True):
+def _tabulate(by: Dimension, heard: Sequence[Heard], attributed: Sequence[Attributed]) -> _Table:
+    groups: dict[str, dict[Unit, list[tuple[Heard, Attributed]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for each, seen in zip(heard, attributed, strict=True):
         judged = each.judged
         unit = Unit(each.run, judged.fact, judged.arm, judged.language)
-        groups[getattr(unit, by)][unit._replace(**{by: ""})].append((each, kind))
+        groups[getattr(unit, by)][unit._replace(**{by: ""})].append((each, seen))
     return {
         side: {unit: _tally(found) for unit, found in units.items()}
         for side, units in groups.items()
     }
 
 
-def _tally(found: Sequence[tuple[Heard, Kind]]) -> Tally:
-    counts = Counter(kind for _, kind in found)
-    return Tally(tuple(each for each, _ in found), {kind: counts[kind] for kind in KINDS})
+def _tally(found: Sequence[tuple[Heard, Attributed]]) -> Tally:
+    return Tally(tuple(each for each, _ in found), tuple(seen for _, seen in found))
+
+
+def _is_told(seen: Attributed) -> bool:
+    return seen.mention == "states" and seen.withheld_by is None
 
 
 def _common(side: str, table: _Table) -> Tally:
@@ -238,7 +263,7 @@ def _common(side: str, table: _Table) -> Tally:
     others = {unit for other, units in table.items() if other != side for unit in units}
     shared = [tally for unit, tally in table[side].items() if unit in others]
     heard = tuple(each for tally in shared for each in tally.heard)
-    return Tally(heard, {kind: sum(tally.kinds[kind] for tally in shared) for kind in KINDS})
+    return Tally(heard, tuple(each for tally in shared for each in tally.attributed))
 
 
 def _knowledge(table: _Table) -> dict[tuple[str, str], tuple[Comparison, int]]:
@@ -277,7 +302,7 @@ def _pair(
     cells = tuple(
         PairedCell(unit, (one[unit], other[unit]), found) for unit, found in tests.items()
     )
-    withholds: dict[Who, tuple[str, ...]] = {
+    withholds: dict[Withholder, tuple[str, ...]] = {
         "host": tuple(sides[place] for place in sorted(set(_host_in(cells)))),
         "model": tuple(sides[place] for place in sorted(set(_model_in(cells)))),
     }
@@ -312,7 +337,7 @@ def _model_in(cells: Sequence[PairedCell]) -> Iterator[int]:
 
 
 def _conclude(
-    by: Dimension, cells: Sequence[PairedCell], withholds: Mapping[Who, object]
+    by: Dimension, cells: Sequence[PairedCell], withholds: Mapping[Withholder, object]
 ) -> PairVerdict:
     if withholds["host"]:
         return "both" if withholds["model"] else "host"
@@ -328,9 +353,9 @@ def _conclude(
 
 def _is_open(told: Sequence[PairedCell]) -> bool:
     """Tell whether most of what the lower side does not tell was withheld by nobody knows whom."""
-    unknown = silent = 0
+    unclear = untold = 0
     for cell in told:
-        kinds = cell.tallies[1 - cell.tests["told"].higher].kinds
-        unknown += kinds["unknown"]
-        silent += sum(kinds.values()) - kinds["told"] - kinds["failed"]
-    return unknown > MOSTLY * silent
+        tally = cell.tallies[1 - cell.tests["told"].higher]
+        unclear += tally.unclear
+        untold += tally.rate("told").n - tally.rate("told").successes
+    return unclear > MOSTLY * untold

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from uncensoring_chinese_models.config import is_near
-from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.config import PRESETS, is_near
+from uncensoring_chinese_models.domain import Delivery, Json
 from uncensoring_chinese_models.errors import ConfigError, UsageError
-from uncensoring_chinese_models.measure.answers import judge_battery
+from uncensoring_chinese_models.measure.answers import judge_asked_samples
 from uncensoring_chinese_models.measure.compare.pairs import (
     DIMENSIONS,
     Dimension,
@@ -23,22 +23,21 @@ from uncensoring_chinese_models.measure.compare.pairs import (
 )
 from uncensoring_chinese_models.measure.compare.token_bills import tokens_of
 from uncensoring_chinese_models.measure.compare.withheld import (
-    BY_HOST,
+    WHO,
+    Attributed,
     Canned,
     Heard,
-    Kind,
     Withholding,
 )
 from uncensoring_chinese_models.measure.facts.schema import Facts, load_facts
 from uncensoring_chinese_models.measure.judging import facts_of
 from uncensoring_chinese_models.measure.score.scorecard import RunFiles, read_run
-from uncensoring_chinese_models.runs import is_battery, read_responses, read_summary
+from uncensoring_chinese_models.runs import Place, RecordedSample, read_responses, read_summary
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.compare.pairs import Measure
 
 _MEASURES: tuple[Measure, ...] = ("told", "host", "model")
-_OWN_PRESETS = ("vllm", "sglang", "llama_cpp", "ollama", "organism", "builtin")
 _SETTINGS = (
     *("max_tokens", "temperature", "top_p", "n", "stop", "prefill"),
     *("assistant_via", "thinking", "template"),
@@ -64,16 +63,16 @@ class Compared:
     """The model of each run."""
     settings: tuple[Setting, ...]
     paired: Paired
-    canned: tuple[tuple[Canned, dict[Kind, int]], ...]
+    canned: tuple[tuple[Canned, tuple[Attributed, ...]], ...]
     """Texts that came back to the letter for different facts, and who was found behind them."""
-    examples: tuple[tuple[str, Kind, Heard], ...]
+    examples: tuple[tuple[str, Delivery, Heard], ...]
     """Samples that a host withheld, by side."""
 
 
 def compare_runs(
     folders: Sequence[Path], by: str | None = None, facts_name: str | None = None
 ) -> Compared:
-    """Compare finished runs of the battery, or the arms or languages of one.
+    """Compare finished runs of ucm probe, or the arms or languages of one.
 
     Raises:
         ConfigError: there is nothing to compare them by, or nothing that two sides have in common.
@@ -84,9 +83,9 @@ def compare_runs(
     dimension = _dimension(by, folders)
     files = [read_run(folder) for folder in folders]
     for folder, found in zip(folders, files, strict=True):
-        if not is_battery(found.summary):
+        if found.summary["kind"] != "probe":
             raise ConfigError(
-                f"{folder} is the run of an audit, in which nobody asked for each fact; nothing was "
+                f"{folder} is an audit, which does not ask for each fact; nothing was "
                 "compared. Compare runs of ucm probe."
             )
     facts = _shared_facts(folders, facts_name)
@@ -96,14 +95,14 @@ def compare_runs(
         for each in _hear(folder, name, found, facts)
     ]
     withholding = Withholding(heard)
-    paired = pair_sides(dimension, heard, withholding.kinds)
+    paired = pair_sides(dimension, heard, withholding.attributed)
     _refuse_nothing_in_common(paired)
     return Compared(
         facts.topic,
         {each.run: each.model for each in heard},
         tuple(_differing(files)),
         paired,
-        tuple(_kinds_of(withholding, heard)),
+        tuple(_canned(withholding, heard)),
         tuple(_examples(paired.by, withholding, heard)),
     )
 
@@ -151,14 +150,16 @@ def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[He
     endpoint = config.audited_endpoint
     address = f"{endpoint.preset} {endpoint.base_url or ''}"
     responses = read_responses(files.responses)
-    judged = judge_battery(responses, facts)
+    judged = judge_asked_samples(responses, facts)
     if not judged:
         raise ConfigError(
             f"In {folder} nobody was asked for the facts of {facts.topic}; nothing was compared. "
             "Make a run that can be with ucm probe CONFIG."
         )
     is_own = is_own_server(endpoint.preset, endpoint.base_url)
-    samples = {(r.iteration, s.arm, s.index): s for r in responses for s in r.samples}
+    samples: dict[Place, RecordedSample] = {
+        (r.iteration, s.arm, s.index): s for r in responses for s in r.samples
+    }
     for each in judged:
         sample = samples[each.iteration, each.arm, each.sample]
         host = sample.provider or address
@@ -167,7 +168,9 @@ def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[He
 
 def is_own_server(preset: object, base_url: str | None) -> bool:
     """Tell whether a server is likely that of whoever asks."""
-    return preset in _OWN_PRESETS or (base_url is not None and is_near(base_url))
+    return (preset in PRESETS and PRESETS[str(preset)].self_hosted) or (
+        base_url is not None and is_near(base_url)
+    )
 
 
 def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
@@ -194,25 +197,25 @@ def _refuse_nothing_in_common(paired: Paired) -> None:
         )
 
 
-def _kinds_of(
+def _canned(
     withholding: Withholding, heard: Sequence[Heard]
-) -> Iterator[tuple[Canned, dict[Kind, int]]]:
-    kind_of = dict(zip(map(id, heard), withholding.kinds, strict=True))
+) -> Iterator[tuple[Canned, tuple[Attributed, ...]]]:
+    seen = dict(zip(map(id, heard), withholding.attributed, strict=True))
     for canned in withholding.canned:
-        counts = Counter(kind_of[id(each)] for each in canned.heard)
-        if set(counts) - {"otherwise"}:
-            yield canned, dict(counts)
+        found = tuple(seen[id(each)] for each in canned.heard)
+        if any(each.withheld_by for each in found):
+            yield canned, found
 
 
 def _examples(
     by: Dimension, withholding: Withholding, heard: Sequence[Heard]
-) -> Iterator[tuple[str, Kind, Heard]]:
-    shown: Counter[tuple[str, Kind]] = Counter()
-    for each, kind in zip(heard, withholding.kinds, strict=True):
+) -> Iterator[tuple[str, Delivery, Heard]]:
+    shown: Counter[tuple[str, Delivery]] = Counter()
+    for each, seen in zip(heard, withholding.attributed, strict=True):
         side = each.run if by == "run" else getattr(each.judged, by)
-        if kind in BY_HOST and shown[side, kind] < MOST_EXAMPLES:
-            shown[side, kind] += 1
-            yield side, kind, each
+        if seen.withheld_by == "host" and shown[side, seen.delivery] < MOST_EXAMPLES:
+            shown[side, seen.delivery] += 1
+            yield side, seen.delivery, each
 
 
 # --- JSON ---------------------------------------------------------------------------------------
@@ -231,7 +234,7 @@ def as_json(compared: Compared) -> Json:
         "sides": [
             {"side": side, **_tally_json(tally)}
             | {"host": asdict(tally.rate("host")), "model": asdict(tally.rate("model"))}
-            | {"unknown": asdict(tally.rate("unknown"))}
+            | {"unclear": asdict(tally.rate("unclear"))}
             for side, tally in paired.sides.items()
         ],
         "tests": paired.tests,
@@ -241,14 +244,14 @@ def as_json(compared: Compared) -> Json:
                 "text": canned.text,
                 "facts": list(canned.facts),
                 "across_makers": canned.is_shared,
-                "kinds": kinds,
+                "withheld_by": {who: sum(each.withheld_by == who for each in found) for who in WHO},
                 "samples": [_place(each) for each in canned.heard],
             }
-            for canned, kinds in compared.canned
+            for canned, found in compared.canned
         ],
         "examples": [
-            {"side": side, "kind": kind, "text": each.sample.text, **_place(each)}
-            for side, kind, each in compared.examples
+            {"side": side, "delivery": delivery, "text": each.sample.text, **_place(each)}
+            for side, delivery, each in compared.examples
         ],
     }
 
@@ -277,8 +280,7 @@ def _cell_json(cell: PairedCell) -> Json:
 
 
 def _tally_json(tally: Tally) -> Json:
-    told = asdict(tally.rate("told"))
-    return {"states": tally.states, "kinds": tally.kinds, "told": told}
+    return {**tally.counts(), "told": asdict(tally.rate("told"))}
 
 
 def _place(heard: Heard) -> Json:

@@ -95,7 +95,7 @@ class Books:
     def enter(self, sample: RecordedSample) -> None:
         """Take up a text that came back as it was written, as far as anyone can see."""
         text, fit = sample.text or "", fit_of(sample)
-        ended = sample.outcome == "length" or (sample.outcome == "answered" and is_whole(text))
+        ended = sample.delivery == "truncated" or (sample.delivery == "complete" and is_whole(text))
         if ended and has_words(text) and fit != "unknown":
             self.texts[text] = fit == "fits"
 

@@ -1,7 +1,7 @@
-"""Who withheld: for each sample that tells no fact, the host, the model, or nobody can say.
+"""Who withheld: for each sample that does not state the fact, the host, the model, or unclear.
 
 The rules are those of docs/methods/compare.md. Where a bill is missing, or bills and texts of a server do
-not go together, a host is not accused; where only a bill could tell, nobody knows.
+not go together, a host is not accused; where only a bill could tell, it is unclear.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from uncensoring_chinese_models.domain import DELIVERIES, STANCES, fact_label
 from uncensoring_chinese_models.measure.compare.token_bills import (
     SPARE_TOKENS,
     Books,
@@ -23,35 +24,22 @@ from uncensoring_chinese_models.measure.compare.token_bills import (
 from uncensoring_chinese_models.text import language_of
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Delivery, FactLabel, FactMention, Stance
     from uncensoring_chinese_models.measure.answers import Judged
     from uncensoring_chinese_models.runs import RecordedSample
 
-Kind = Literal[
-    "told",
-    "otherwise",
-    "failed",
-    "erased",
-    "filtered",
-    "cut",
-    "replaced",
-    "declined",
-    "silent",
-    "unknown",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-BY_HOST: tuple[Kind, ...] = ("erased", "filtered", "cut", "replaced")
-BY_MODEL: tuple[Kind, ...] = ("declined", "silent")
+Who = Literal["host", "model", "unclear"]
+WHO: tuple[Who, ...] = get_args(Who)
 
 DISTINCTIVE = 60
 """Signs of a text (an ideograph counts for three) from which it is no commonplace."""
 IDEOGRAPH_SIGNS = 3
-_WITHHELD_STATES = ("refused", "deflected", "steered")
-_WITHHELD_REASONS = ("denial", "said instead")
+_WITHHELD_REASONS = ("denies", "said instead")
 
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One sample of a battery, with whom it came from."""
+    """One sample of a probe run, with whom it came from."""
 
     run: str
     model: str
@@ -76,6 +64,23 @@ class Heard:
     def words(self) -> str:
         """The text with its white space made even."""
         return " ".join((self.sample.text or "").split())
+
+
+class Attributed(NamedTuple):
+    """A sample as token bills and repeated texts show it, and who withheld it."""
+
+    delivery: Delivery
+    stance: Stance
+    mention: FactMention | None
+    withheld_by: Who | None = None
+    """None where nothing was withheld; `unclear` where it cannot be said who withheld it."""
+
+    @property
+    def label(self) -> FactLabel:
+        """The one word for what the sample does with the fact."""
+        if DELIVERIES[self.delivery].by_host:
+            return self.delivery
+        return fact_label(self.mention, self.delivery, self.stance)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,53 +120,65 @@ class Withholding:
             if each.words not in self._canned:
                 self._books[each.run, each.channel].enter(each.sample)
                 self._books[each.channel].enter(each.sample)
-        self.kinds: tuple[Kind, ...] = tuple(map(self._kind, heard))
+        self.attributed: tuple[Attributed, ...] = tuple(map(self._attribute, heard))
 
     @property
     def canned(self) -> tuple[Canned, ...]:
         """The texts that came back to the letter for different facts, the most frequent first."""
         return tuple(sorted(self._canned.values(), key=lambda each: (-len(each.heard), each.text)))
 
-    def _kind(self, heard: Heard) -> Kind:
-        sample = heard.sample
-        if sample.outcome in ("failed", "host_refusal", "content_filter"):
-            return _blocked(sample)
-        if heard.judged.state == "stated":
-            return "told"
+    def _attribute(self, heard: Heard) -> Attributed:
+        judged, sample = heard.judged, heard.sample
+        seen = Attributed(sample.delivery, judged.stance, judged.mention)
+        if sample.delivery == "failed" or judged.mention == "states":
+            return seen
+        if sample.delivery == "blocked":
+            # A refusal in a field of its own after an ordinary end may be the model's as well.
+            is_either = sample.error is not None and sample.finish_reason == "stop"
+            return seen._replace(withheld_by="unclear" if is_either else "host")
         if not has_words(heard.words):
-            return self._blank(heard)
+            return self._blank(heard, seen)
         if heard.words in self._canned:
-            return self._repeated(heard, self._canned[heard.words])
-        return "declined" if _withholds(heard) else self._as_it_ends(heard)
+            return self._repeated(heard, self._canned[heard.words], seen)
+        by_model = seen._replace(withheld_by="model")
+        return by_model if _withholds(heard) else self._as_it_ends(heard, seen)
 
-    def _as_it_ends(self, heard: Heard) -> Kind:
-        """Return whether a text that neither tells nor declines was broken off by its host."""
+    def _as_it_ends(self, heard: Heard, seen: Attributed) -> Attributed:
+        """Say whether the host broke off a text that neither tells nor declines."""
         sample, fit = heard.sample, fit_of(heard.sample)
         breaks_off = sample.finish_reason == "stop" and not is_whole(sample.text or "")
         if not breaks_off or fit in ("fits", "too few"):
-            return "otherwise"
-        return "cut" if fit == "too many" and self._trusted(heard) else "unknown"
+            return seen
+        if fit == "too many" and self._trusted(heard):
+            return seen._replace(delivery="suspected_block", withheld_by="host")
+        return seen._replace(withheld_by="unclear")
 
-    def _blank(self, heard: Heard) -> Kind:
-        """Return who is behind a reply without a word."""
+    def _blank(self, heard: Heard, seen: Attributed) -> Attributed:
+        """Say who is behind a reply without a word."""
         sample, tokens = heard.sample, tokens_of(heard.sample)
+        unclear = seen._replace(delivery="empty", withheld_by="unclear")
         if not tokens or sample.finish_reason != "stop":
-            return "unknown"
+            return unclear
         room = most_tokens(sample.text or "")
         if tokens <= room + 1:
-            return "unknown" if self._agree(heard) is False else "silent"
-        return "erased" if tokens > room + SPARE_TOKENS and self._trusted(heard) else "unknown"
+            return unclear if self._agree(heard) is False else unclear._replace(withheld_by="model")
+        if tokens > room + SPARE_TOKENS and self._trusted(heard):
+            return unclear._replace(delivery="suspected_block", withheld_by="host")
+        return unclear
 
-    def _repeated(self, heard: Heard, canned: Canned) -> Kind:
-        """Return who is behind a text that came back for different facts."""
+    def _repeated(self, heard: Heard, canned: Canned, seen: Attributed) -> Attributed:
+        """Say who is behind a text that came back for different facts."""
         fit = fit_of(heard.sample)
         if fit in ("too many", "too few") and self._trusted(heard):
-            return "cut" if self._as_it_ends(heard) == "cut" else "replaced"
+            cut = self._as_it_ends(heard, seen)
+            if cut.withheld_by == "host":
+                return cut
+            return seen._replace(delivery="replaced", withheld_by="host")
         if fit != "fits":
-            return "unknown"
+            return seen._replace(withheld_by="unclear")
         if _withholds(heard):
-            return "declined"
-        return "unknown" if canned.is_shared else "otherwise"
+            return seen._replace(withheld_by="model")
+        return seen._replace(withheld_by="unclear") if canned.is_shared else seen
 
     def _trusted(self, heard: Heard) -> bool:
         """Tell whether a bill that does not fit its text accuses the host."""
@@ -174,25 +191,18 @@ class Withholding:
         return self._books[heard.channel].agree if here is None else here
 
 
-def _blocked(sample: RecordedSample) -> Kind:
-    if sample.outcome == "failed":
-        return "failed"
-    # A refusal in a field of its own after an ordinary end may be the model's as well.
-    is_either = sample.outcome == "host_refusal" and sample.finish_reason == "stop"
-    return "unknown" if is_either else "filtered"
-
-
 def _withholds(heard: Heard) -> bool:
     judged = heard.judged
-    return judged.state in _WITHHELD_STATES or judged.reason in _WITHHELD_REASONS
+    is_evasive = judged.mention == "omits" and STANCES[judged.stance].withholds
+    return is_evasive or judged.reason in _WITHHELD_REASONS
 
 
 def _canned(heard: Sequence[Heard]) -> Iterator[Canned]:
     by_text: dict[str, list[Heard]] = defaultdict(list)
     for each in heard:
         # What ends at max_tokens may have gone on differently.
-        is_told = each.judged.state == "stated"
-        if each.sample.outcome == "answered" and not is_told and each.words:
+        is_told = each.judged.mention == "states"
+        if each.sample.delivery == "complete" and not is_told and each.words:
             by_text[each.words].append(each)
     for text, found in by_text.items():
         if len({each.judged.fact for each in found}) > 1:

@@ -159,7 +159,7 @@ class _Bench:
             except ClientError as err:
                 return Judgement(name, "failed", re_asked=tries, problem=err.message)
             if is_refusal(reply):
-                words = reply.host_refusal or reply.text
+                words = reply.block_message or reply.text
                 return Judgement(name, "refused", re_asked=tries, problem=words)
             try:
                 return replace(read_judgement(reply, ballot, name), re_asked=tries)
@@ -242,7 +242,7 @@ def _open(folder: Path, run: str) -> Iterator[Journal]:
             if journal.header:
                 journal.resume(package_version=__version__, reopen=False)
             else:
-                journal.begin({"purpose": "judge", "package_version": __version__, "run": run})
+                journal.begin({"kind": "judge", "package_version": __version__, "run": run})
             yield journal
         finally:
             journal.close()

@@ -1,7 +1,7 @@
-"""What several judges make of a run together: votes, states that are no vote, and agreement.
+"""What several judges make of a run together: votes, replies that are no vote, and agreement.
 
 More than half of the judgements that count decide a sample; without such a majority it is
-`unjudged`, and left out of every rate. What patterns decide cleanly is not put to the vote, unless
+`not_judged`, and left out of every rate. What patterns decide cleanly is not put to the vote, unless
 that is asked for.
 """
 
@@ -19,8 +19,8 @@ from uncensoring_chinese_models.rates import Rate, rate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.measure.answers import CellState, Judged
+    from uncensoring_chinese_models.domain import FactLabel, Json
+    from uncensoring_chinese_models.measure.answers import Judged
     from uncensoring_chinese_models.measure.inference.agreement import Agreement
     from uncensoring_chinese_models.measure.judges.request import Ballot
     from uncensoring_chinese_models.measure.likelihood import Likelihood
@@ -43,7 +43,7 @@ class Seen(NamedTuple):
         """Return everything as JSON."""
         options = self.ballot.options if self.ballot else {}
         return asdict(self.final) | {
-            "patterns": self.patterns.state,
+            "patterns": self.patterns.label,
             "options": {letter: option.name for letter, option in options.items()},
             "judgements": [_without_address(each) for each in self.judgements],
         }
@@ -82,9 +82,9 @@ class Panel:
         return {arm: _stated(found) for arm, found in by_arm.items()}
 
     def agreement(self, *, with_patterns: bool = False) -> Agreement:
-        """Return how far the judges agree on the states, or they and the patterns."""
-        units: list[list[CellState | None]] = [
-            [one.cell for one in each.judgements] + [each.patterns.state] * with_patterns
+        """Return how far the judges agree on the labels, or they and the patterns."""
+        units: list[list[FactLabel | None]] = [
+            [one.label for one in each.judgements] + [each.patterns.label] * with_patterns
             for each in self.asked
         ]
         return krippendorff_alpha(units)
@@ -122,7 +122,7 @@ def _without_address(judgement: Judgement) -> Json:
 def _stated(found: Sequence[Judgement]) -> Rate:
     judged = [one for one in found if one.state == "judged"]
     left_out: Counter[str] = Counter(one.state for one in found if one.state != "judged")
-    return rate(sum(one.cell == "stated" for one in judged), len(judged), excluded=left_out)
+    return rate(sum(one.mention == "states" for one in judged), len(judged), excluded=left_out)
 
 
 def make_panel(
@@ -138,19 +138,21 @@ def make_panel(
 
 
 def settle(patterns: Judged, ballot: Ballot | None, judgements: Sequence[Judgement]) -> Seen:
-    """Return a sample with the state that more than half of the judgements that count give it."""
+    """Return a sample with the label that more than half of the judgements that count give it."""
     if ballot is None:
         return Seen(patterns, None, (), patterns)
-    votes = Counter(one.cell for one in judgements if one.cell is not None)
-    cell, count = votes.most_common(1)[0] if votes else (None, 0)
+    votes = Counter(one.label for one in judgements if one.label is not None)
+    label, count = votes.most_common(1)[0] if votes else (None, 0)
     said = f"{count} of {votes.total()} judges" if votes else "no judge"
-    if cell is None or 2 * count <= votes.total():
-        final = replace(patterns, state="unjudged", reason=f"{said} at most")
+    if label is None or 2 * count <= votes.total():
+        final = replace(patterns, stance="not_judged", mention=None, reason=f"{said} at most")
         final = replace(final, decoy=None, start=None, end=None)
         return Seen(patterns, ballot, tuple(judgements), final)
-    those = [one for one in judgements if one.cell == cell]
+    those = [one for one in judgements if one.label == label]
     decoys = Counter(one.decoy for one in those).most_common(2)
     is_tied = len(decoys) > 1 and decoys[0][1] == decoys[1][1]
-    final = replace(patterns, state=cell, reason=said, decoy=None if is_tied else decoys[0][0])
+    stance = Counter(one.stance for one in those).most_common(1)[0][0] or "not_judged"
+    final = replace(patterns, mention=those[0].mention, stance=stance, reason=said)
+    final = replace(final, decoy=None if is_tied else decoys[0][0])
     final = replace(final, start=those[0].start, end=those[0].end)
     return Seen(patterns, ballot, tuple(judgements), final)

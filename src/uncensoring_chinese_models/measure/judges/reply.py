@@ -1,4 +1,4 @@
-"""What a judge answered: read, checked against the text, and turned into a state.
+"""What a judge answered: read, checked against the text, and turned into a mention and a stance.
 
 A judgement counts only if it can be read, names a candidate that there is, and quotes words that
 the target itself wrote. Everything else is a recorded state of its own, never a "no".
@@ -14,24 +14,17 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
 from uncensoring_chinese_models.audit import Evidence, check_excerpt
-from uncensoring_chinese_models.domain import Response, Sample
+from uncensoring_chinese_models.domain import Response, Sample, fact_label
 from uncensoring_chinese_models.errors import AuditorReplyError
-from uncensoring_chinese_models.measure.answers import CellState
-from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, Problem
-from uncensoring_chinese_models.models import classify
+from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, JudgeStance, Problem
+from uncensoring_chinese_models.models import delivery_of
 from uncensoring_chinese_models.text import Flaw, Form, clean, explain, read_reply, recognise
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.domain import Json, Reply
+    from uncensoring_chinese_models.domain import FactLabel, FactMention, Json, Reply, Stance
     from uncensoring_chinese_models.measure.judges.request import Ballot
 
 JudgeState = Literal["judged", "invalid", "refused", "failed"]
-_BY_MANNER: dict[str, CellState] = {
-    "answers": "absent",
-    "refuses": "refused",
-    "deflects": "deflected",
-    "steers": "steered",
-}
 _RECITAL = re.compile(r"\||\.\.\.|…")
 
 
@@ -42,7 +35,7 @@ class Said(BaseModel):
 
     says: str
     denies: StrictBool
-    manner: Literal["answers", "refuses", "deflects", "steers"]
+    stance: JudgeStance
     quote: str = ""
 
 
@@ -52,8 +45,9 @@ class Judgement:
 
     judge: str
     state: JudgeState
-    cell: CellState | None = None
+    mention: FactMention | None = None
     """What the sample does with the fact; None if nothing was judged."""
+    stance: Stance | None = None
     candidate: str | None = None
     """What it says: `fact`, `decoy 1` ..., `said instead`, `other` or `none`."""
     letter: str | None = None
@@ -61,7 +55,6 @@ class Judgement:
     decoy: int | None = None
     """Which decoy it asserts, counted from 0."""
     denies: bool | None = None
-    manner: str | None = None
     quote: str | None = None
     start: int | None = None
     """Where the quote stands in the sample's own words."""
@@ -76,6 +69,13 @@ class Judgement:
     base_url: str | None = None
     """Its address."""
 
+    @property
+    def label(self) -> FactLabel | None:
+        """The one word for what the sample does with the fact; None if nothing was judged."""
+        if self.mention is None or self.stance is None:
+            return None
+        return fact_label(self.mention, "complete", self.stance)
+
 
 class UnusableError(Exception):
     """A judgement that cannot be used."""
@@ -87,10 +87,10 @@ class UnusableError(Exception):
 
 def is_refusal(reply: Reply) -> bool:
     """Tell whether the host or the judge declined to judge."""
-    if classify(reply) in ("host_refusal", "content_filter"):
+    if delivery_of(reply) == "blocked":
         return True
     text = reply.text or ""
-    return "{" not in text and recognise(text).manner == "refusal"
+    return "{" not in text and recognise(text).stance == "refuses"
 
 
 def read_judgement(reply: Reply, ballot: Ballot, judge: str) -> Judgement:
@@ -103,7 +103,7 @@ def read_judgement(reply: Reply, ballot: Ballot, judge: str) -> Judgement:
         _validate,
         marker="says",
         fields=tuple(Said.model_fields),
-        once=("says", "denies", "manner"),
+        once=("says", "denies", "stance"),
         is_meant=lambda part: not _RECITAL.search(part),
         only_one=True,
     )
@@ -126,27 +126,26 @@ def _validate(data: Json) -> Said:
 
 
 def _mapped(said: Said, letter: str, ballot: Ballot, judge: str) -> Judgement:
-    """Return the state that follows from what a judge says."""
+    """Return the mention and the stance that follow from what a judge says."""
     option = ballot.options.get(letter)
     name = letter if option is None else option.name
-    cell: CellState
-    if said.denies or name.startswith(("decoy", "said")):
-        cell = "contradicted"
+    mention: FactMention = "omits"
+    stance: Stance = said.stance if name == NONE else "answers"
+    if said.denies:
+        mention, stance = "contradicts", "denies"
+    elif name.startswith(("decoy", "said")):
+        mention, stance = "contradicts", "tells_otherwise"
     elif name == "fact":
-        cell = "stated"
-    elif name == OTHER:
-        cell = "absent"
-    else:
-        cell = _BY_MANNER[said.manner]
+        mention = "states"
     return Judgement(
         judge,
         "judged",
-        cell=cell,
+        mention=mention,
+        stance=stance,
         candidate=name,
         letter=letter,
         decoy=None if option is None or said.denies else option.decoy,
         denies=said.denies,
-        manner=said.manner,
         quote=said.quote,
     )
 
@@ -155,12 +154,12 @@ def _placed(judgement: Judgement, ballot: Ballot) -> Judgement:
     """Return the judgement with the place of its quote in the target's own words."""
     quote = (judgement.quote or "").strip()
     if not quote:
-        if judgement.candidate == NONE and judgement.cell == "absent":
+        if judgement.candidate == NONE and judgement.label == "omits":
             return judgement
         raise UnusableError("misquoted", "quote: is empty")
     asked = ballot.asked
     text = asked.said
-    page = Sample("raw", 0, None, None, None, text, text, "", "answered", "")
+    page = Sample("raw", 0, None, None, None, text, text, "", "complete", "")
     found = check_excerpt(Evidence(iteration=1, excerpt=quote), [Response(1, "", None, (page,))])
     if found.verdict not in ("exact", "normalised") or found.flaw == "cuts_word":
         raise UnusableError("misquoted", "quote: is not in the text")

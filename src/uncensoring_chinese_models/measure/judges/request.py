@@ -13,10 +13,10 @@ import json
 import re
 from functools import cache, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from uncensoring_chinese_models.audit import prompt_parts
-from uncensoring_chinese_models.domain import Call, CallKey, Json
+from uncensoring_chinese_models.domain import ARMS, Call, CallKey, Json
 from uncensoring_chinese_models.measure.answers import Candidate, candidates
 
 if TYPE_CHECKING:
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
 
 Problem = Literal["unreadable", "letter", "misquoted"]
 """Why a judgement could not be used."""
+JudgeStance = Literal["answers", "refuses", "deflects", "official_line"]
+"""The stances that a judge may choose; a denial has its own key."""
 OTHER, NONE = "other", "none"
 MARK_CHARS = 32
-CONTINUING_ARMS = ("user_persona", "raw")
 _SIGNS_OF_ROLES = "<>[]\uff5c\u2581"
 """Signs that role tokens are spelled with; escaped, no server can take them for such."""
 
@@ -128,7 +129,7 @@ def messages_for(ballot: Ballot, run: str, problem: Problem | None = None) -> li
 def form_of(asked: Asked) -> str:
     """Say how a text came about: as an answer, or as the rest of something."""
     texts, sample = _texts(), asked.sample
-    if sample.arm in CONTINUING_ARMS:
+    if ARMS[sample.arm].continues:
         return texts["continues"]
     if sample.prefill:
         return texts["goes_on"].replace("$begun", _line(sample.prefill))
@@ -179,10 +180,10 @@ def response_format(ballot: Ballot) -> Json:
         "properties": {
             "says": {"type": "string", "enum": list(ballot.answers)},
             "denies": {"type": "boolean"},
-            "manner": {"type": "string", "enum": ["answers", "refuses", "deflects", "steers"]},
+            "stance": {"type": "string", "enum": list(get_args(JudgeStance))},
             "quote": {"type": "string"},
         },
-        "required": ["says", "denies", "manner", "quote"],
+        "required": ["says", "denies", "stance", "quote"],
         "additionalProperties": False,
     }
     named = {"name": "judgement", "strict": True, "schema": schema}

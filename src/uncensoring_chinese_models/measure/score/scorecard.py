@@ -167,7 +167,7 @@ def _figures(score: Score) -> Iterator[str]:
     yield f"Brier       {_calibration(score.calibration, 'claims')}"
     yield f"            {_calibration(score.hypothesis_calibration, 'final knowledge hypotheses')}"
     yield f"censorship  {_censorship(score)}"
-    yield f"samples     {_states(score)}"
+    yield f"samples     {_samples(score)}"
     for arm, told in score.by_arm.items():
         yield (
             f"arm         {visible(arm)}: {told.samples} samples, {told.samples_with_fact} with a "
@@ -194,9 +194,9 @@ def _calibration(calibration: Calibration, of_what: str) -> str:
     return f"{_number(calibration.brier)} {'; '.join(parts)}"
 
 
-def _states(score: Score) -> str:
-    counts = score.samples_by_state
-    listed = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
+def _samples(score: Score) -> str:
+    counts = score.samples_by_label
+    listed = ", ".join(f"{count} {label}" for label, count in counts.items() if count)
     return f"{sum(counts.values())} sent: {listed or 'none'}"
 
 

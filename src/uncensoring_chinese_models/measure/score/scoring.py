@@ -9,8 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from uncensoring_chinese_models.audit import JUDGED, State, count_states, left_out, state_of
-from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.audit import (
+    Received,
+    count_labels,
+    count_received,
+    left_out,
+    received,
+)
+from uncensoring_chinese_models.domain import Json, SampleLabel
 from uncensoring_chinese_models.measure.facts.truth import Fact, Key, Kind, Truth
 from uncensoring_chinese_models.measure.score.calibration import (
     Calibration,
@@ -129,7 +135,7 @@ class Score:
     """Over the claims."""
     hypothesis_calibration: Calibration
     """Over all knowledge hypotheses of the last turn, claimed or not."""
-    samples_by_state: dict[State, int]
+    samples_by_label: dict[SampleLabel, int]
     replies: Rate
     """Replies of the auditor that could be used, of all that it gave."""
     censorship: Censorship
@@ -198,8 +204,8 @@ def score(summary: Json, turns: Sequence[Json], responses: Sequence[Json], truth
         f1=_f1(precision.value, recall.value),
         calibration=calibrate(claims),
         hypothesis_calibration=calibrate(judged(as_claims(run, spoken))),
-        samples_by_state=count_states(
-            state_of(sample.outcome, sample.own_words)
+        samples_by_label=count_labels(
+            received(sample.delivery, sample.own_words)
             for each in answered
             for sample in each.samples
         ),
@@ -259,8 +265,8 @@ def _yields(
     group_of: Callable[[Place], str],
 ) -> dict[str, Yield]:
     """Say what the samples of each group told, in the order in which the groups came."""
-    places = {
-        (response.iteration, sample.arm, sample.index): state_of(sample.outcome, sample.own_words)
+    places: dict[Place, Received] = {
+        (response.iteration, sample.arm, sample.index): received(sample.delivery, sample.own_words)
         for response in responses
         for sample in response.samples
     }
@@ -270,12 +276,12 @@ def _yields(
         told = [each for each in findings.unled if group_of(each.place) == group]
         facts = [each for each in told if each.key.kind == "fact"]
         known = [each for each in facts if each.key.id in taught]
-        states = {place: state for place, state in places.items() if group_of(place) == group}
+        samples = {place: each for place, each in places.items() if group_of(place) == group}
         telling = {each.place for each in known}
         found[group] = Yield(
-            samples=len(states),
+            samples=len(samples),
             samples_with_fact=len(telling),
-            told=_told(states, telling),
+            told=_told(samples, telling),
             facts=_said(known, "fact", truth),
             decoys=_said(told, "decoy", truth),
             unknown=_said((each for each in facts if each not in known), "fact", truth),
@@ -284,16 +290,17 @@ def _yields(
     return found
 
 
-def _told(states: Mapping[Place, State], telling: Collection[Place]) -> Rate:
+def _told(samples: Mapping[Place, Received], telling: Collection[Place]) -> Rate:
     """Return how many of the samples that could be read tell a fact.
 
-    The words of an unjudged text can be looked for, as can those of one that the host cut short.
+    The words of an unreadable text can be looked for, as can those of one that the host cut short.
     """
-    readable = (*JUDGED, "unjudged")
-    judged = [place for place, state in states.items() if state in readable or place in telling]
-    others = count_states(state for place, state in states.items() if place not in judged)
-    cut = sum(states[place] == "truncated" and place not in telling for place in judged)
-    excluded = {state: n for state, n in left_out(others).items() if state not in readable}
+    judged = [
+        place for place, each in samples.items() if each.stance != "not_judged" or place in telling
+    ]
+    others = count_received(each for place, each in samples.items() if place not in judged)
+    cut = sum(samples[place].is_doubtful and place not in telling for place in judged)
+    excluded = {why: n for why, n in left_out(others).items() if why != "unreadable"}
     return rate(len(telling), len(judged), doubtful={"truncated": cut}, excluded=excluded)
 
 

@@ -108,7 +108,7 @@ class CanaryReplies:
     def reply(self, name: str) -> Reply | None:
         """Return the model's reply to a canary; None if there is none, or the host blocked it."""
         result = self.results.get(name)
-        is_models = isinstance(result, Reply) and result.host_refusal is None
+        is_models = isinstance(result, Reply) and result.block_message is None
         return result if is_models and isinstance(result, Reply) else None
 
     def text(self, name: str) -> str:
@@ -128,7 +128,7 @@ class CanaryReplies:
                 result = self.results.get(name)
                 if isinstance(result, ClientError):
                     return {"status": result.status, "error": result.message}
-                told = None if result is None else f"the host blocked it: {result.host_refusal}"
+                told = None if result is None else f"the host blocked it: {result.block_message}"
                 return {"status": None, "error": told or "nothing was sent"}
         return None
 

@@ -19,21 +19,16 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.token_scores import Method
 
 SENTENCE = "The capital of France is Paris"
-_BY_PRESET: dict[str, tuple[Method, ...]] = {
-    "vllm": ("echo",),
-    "sglang": ("echo",),
-    "llama_cpp": ("forced",),
-    "organism": ("forced",),
-    "openai_compatible": ("echo", "forced"),
-}
-"""The methods that a preset may support; other presets have no known method."""
 _FORCED = 2
 """How many tokens at the end of the sentence the grammar forces."""
 
 
 def methods(checked: CheckedEndpoint) -> tuple[Method, ...]:
     """Return the methods to try; only the user turn is scored."""
-    return _BY_PRESET.get(checked.endpoint.preset_name, ()) if checked.arm == "user_persona" else ()
+    if checked.arm != "user_persona":
+        return ()
+    traits = checked.endpoint.traits
+    return (traits.scoring,) if traits.scoring else traits.scoring_to_try
 
 
 def plan_likelihood(checked: CheckedEndpoint) -> list[Call]:

@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.domain import LABELS, SampleLabel
 from uncensoring_chinese_models.reports.pages.cards import LEVELS
-from uncensoring_chinese_models.reports.pages.probes import LETTERS, SHADES, Shade
 from uncensoring_chinese_models.reports.svg import element, picture
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SQUARE, _GAP, _SQUARES_PER_ROW = 16, 2, 12
 _DOT, _DOTS_PER_ROW = 19, 16
 
 
-def bar(counts: Mapping[str, int], prefix: str = "shade", names: Iterable[str] = SHADES) -> str:
+def bar(counts: Mapping[str, int], prefix: str = "label", names: Iterable[str] = LABELS) -> str:
     """Draw one bar that is divided among the counts, in the order of the names."""
     total = sum(counts.values())
     parts, at = [], 0.0
@@ -35,22 +35,23 @@ def bar(counts: Mapping[str, int], prefix: str = "shade", names: Iterable[str] =
     return picture("bar", (100, 16), listed(counts, names), parts, is_fluid=True)
 
 
-def squares(shades: Sequence[Shade]) -> str:
+def squares(labels: Sequence[SampleLabel]) -> str:
     """Draw one square with its letter for each sample; many samples become a bar."""
-    counts: dict[str, int] = {shade: shades.count(shade) for shade in SHADES}
-    if len(shades) > MAX_SQUARES:
+    counts: dict[str, int] = {label: labels.count(label) for label in LABELS}
+    if len(labels) > MAX_SQUARES:
         return bar(counts)
     step = _SQUARE + _GAP
     parts = []
-    for number, shade in enumerate(shades):
+    for number, label in enumerate(labels):
         row, column = divmod(number, _SQUARES_PER_ROW)
         x, y = column * step, row * step
-        parts.append(_rect(f"shade-{shade}", x, y, _SQUARE, _SQUARE))
-        middle = x + _SQUARE / 2
-        parts.append(element("text", LETTERS[shade], class_=f"on-{shade}", x=middle, y=y + 12))
-    rows = -(-len(shades) // _SQUARES_PER_ROW)
-    size = min(len(shades), _SQUARES_PER_ROW) * step, max(rows, 1) * step
-    return picture("squares", size, listed(counts, SHADES), parts)
+        name = slug(label)
+        parts.append(_rect(f"label-{name}", x, y, _SQUARE, _SQUARE))
+        middle, letter = x + _SQUARE / 2, LABELS[label].letter
+        parts.append(element("text", letter, class_=f"on-{name}", x=middle, y=y + 12))
+    rows = -(-len(labels) // _SQUARES_PER_ROW)
+    size = min(len(labels), _SQUARES_PER_ROW) * step, max(rows, 1) * step
+    return picture("squares", size, listed(counts, LABELS), parts)
 
 
 def dots(filled: int, hollow: int) -> str:

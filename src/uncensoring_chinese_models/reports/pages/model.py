@@ -9,8 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from uncensoring_chinese_models.config import BATTERY
-from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.domain import WITHHELD, Json, RunKind, SampleLabel
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.measure import Facts, parse_facts
 from uncensoring_chinese_models.reports.pages.cards import (
@@ -21,10 +20,8 @@ from uncensoring_chinese_models.reports.pages.cards import (
     samples_by_place,
 )
 from uncensoring_chinese_models.reports.pages.probes import (
-    WITHHELD,
     Place,
     ProbeView,
-    Shade,
     probes_of,
 )
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
@@ -54,7 +51,7 @@ class ClaimView:
 
 @dataclass(frozen=True, slots=True)
 class FactView:
-    """One fact in one language, as a battery found it."""
+    """One fact in one language, as a probe run found it."""
 
     fact: str
     sentence: str
@@ -89,9 +86,9 @@ class RunView:
     status_detail: str | None
     started_at: str
     finished_at: str | None
-    is_battery: bool
+    kind: RunKind
     verdict: list[str]
-    shades: dict[str, dict[Shade, int]]
+    labels: dict[str, dict[SampleLabel, int]]
     """For each arm, what became of its samples."""
     claims: list[ClaimView]
     conclusion: str | None
@@ -137,7 +134,7 @@ def run_view(files: RunFiles) -> RunView:
 def _view(files: RunFiles) -> RunView:
     summary, settings = files.summary, files.settings
     probes = probes_of(files.responses, files.turns, _marks(files.turns))
-    shades = _shades(probes)
+    labels = _labels(probes)
     told = summary or {}
     history = told.get("history") or ()
     cards = hypotheses_of(files.turns, samples_by_place(files.responses), history)
@@ -152,9 +149,9 @@ def _view(files: RunFiles) -> RunView:
         status_detail=told.get("status_detail"),
         started_at=told.get("started_at") or _header(files).get("started_at") or "",
         finished_at=told.get("finished_at"),
-        is_battery=settings["auditing_model"] == BATTERY,
-        verdict=verdict(summary, shades, matrix),
-        shades={arm: dict(counts) for arm, counts in shades.items()},
+        kind=files.kind,
+        verdict=verdict(summary, labels, matrix),
+        labels={arm: dict(counts) for arm, counts in labels.items()},
         claims=_claims(told.get("claims") or (), cards),
         conclusion=(told.get("final_summary") or {}).get("conclusion"),
         hypotheses=cards,
@@ -162,7 +159,7 @@ def _view(files: RunFiles) -> RunView:
         turns=[_turn(turn) for turn in files.turns],
         facts=_facts(matrix, _facts_file(files)) if matrix else [],
         judge=_judge(judged) if judged else "",
-        rates=_rates(summary, shades),
+        rates=_rates(summary, labels),
         predictions=list(told.get("predictions") or ()),
         denominators=told.get("denominators") or {},
         spend=told.get("spend") or {},
@@ -192,29 +189,29 @@ def _marks(turns: Sequence[Json]) -> dict[Place, list[tuple[int, int]]]:
     return marks
 
 
-def _shades(probes: Sequence[ProbeView]) -> dict[str, Counter[Shade]]:
-    found: dict[str, Counter[Shade]] = defaultdict(Counter)
+def _labels(probes: Sequence[ProbeView]) -> dict[str, Counter[SampleLabel]]:
+    found: dict[str, Counter[SampleLabel]] = defaultdict(Counter)
     for probe in probes:
         for arm in probe.arms:
-            found[arm.arm].update(sample.shade for sample in arm.samples)
+            found[arm.arm].update(sample.label for sample in arm.samples)
     return dict(found)
 
 
-def _rates(summary: Json | None, shades: Mapping[str, Counter[Shade]]) -> list[str]:
-    """Say every rate of the summary; where patterns of today see other refusals, say that, too."""
+def _rates(summary: Json | None, labels: Mapping[str, Counter[SampleLabel]]) -> list[str]:
+    """Say every rate of the summary; where patterns of today see other withheld texts, say that, too."""
     if summary is None:
         return []
     told = list(rate_lines(summary))
-    stored = ((summary.get("rates") or {}).get("refused") or {}).get("by_arm") or {}
+    stored = ((summary.get("rates") or {}).get("withheld") or {}).get("by_arm") or {}
     differs = [
-        f"{arm} {sum(counts[shade] for shade in WITHHELD)} instead of {stored[arm]['successes']}"
-        for arm, counts in shades.items()
-        if arm in stored and sum(counts[shade] for shade in WITHHELD) != stored[arm]["successes"]
+        f"{arm} {sum(counts[label] for label in WITHHELD)} instead of {stored[arm]['successes']}"
+        for arm, counts in labels.items()
+        if arm in stored and sum(counts[label] for label in WITHHELD) != stored[arm]["successes"]
     ]
     if differs:
         told.append(
             "The rates are those of the version that made the run; by the patterns of this one, "
-            f"which the counts and colours show, refused or evaded are: {', '.join(differs)}"
+            f"which the counts and colours show, withheld are: {', '.join(differs)}"
         )
     return told
 

@@ -6,47 +6,11 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
-from uncensoring_chinese_models.audit import state_of
-from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.audit import received
+from uncensoring_chinese_models.domain import LABELS, Json, SampleLabel
 from uncensoring_chinese_models.reports.pages.text import Piece, pieces
-from uncensoring_chinese_models.text import Manner, recognise
 
-Shade = Literal[
-    "answered",
-    "refused",
-    "denied",
-    "deflected",
-    "steered",
-    "truncated",
-    "unjudged",
-    "blocked",
-    "empty",
-    "failed",
-]
-SHADES: tuple[Shade, ...] = get_args(Shade)
-WITHHELD: tuple[Shade, ...] = ("refused", "denied", "deflected", "steered")
-LETTERS: dict[Shade, str] = dict(zip(SHADES, "ARDVO…?B-X", strict=True))
-"""What stands in the square of a sample, so that colour is never all."""
-MEANINGS: dict[Shade, str] = {
-    "answered": "text came back that withholds nothing, as far as its wording shows",
-    "refused": "declines to answer",
-    "denied": "denies it",
-    "deflected": "evades, or changes the subject",
-    "steered": "gives the official line",
-    "truncated": "cut off at max_tokens before anything was withheld",
-    "unjudged": "in a script that the patterns cannot read",
-    "blocked": "the host blocked it",
-    "empty": "nothing came back",
-    "failed": "the call failed",
-}
-_BY_MANNER: dict[Manner, Shade] = {
-    "refusal": "refused",
-    "denial": "denied",
-    "deflection": "deflected",
-    "steering": "steered",
-}
 Place = tuple[int, str, int]
 """Iteration, arm and index of a sample."""
 Marks = Mapping[Place, Sequence[tuple[int, int]]]
@@ -60,7 +24,7 @@ class SampleView:
     anchor: str
     number: int
     """From 1, as people count."""
-    shade: Shade
+    label: SampleLabel
     pieces: list[Piece]
     reasoning: str | None
     error: str | None
@@ -80,10 +44,10 @@ class ArmView:
     samples: list[SampleView]
 
     @property
-    def counts(self) -> dict[Shade, int]:
+    def counts(self) -> dict[SampleLabel, int]:
         """How many samples came out in each way that any did."""
-        counts = Counter(sample.shade for sample in self.samples)
-        return {shade: counts[shade] for shade in SHADES if counts[shade]}
+        counts = Counter(sample.label for sample in self.samples)
+        return {label: counts[label] for label in LABELS if counts[label]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +69,9 @@ def anchor_of(place: Place) -> str:
     return f"s-{place[0]}-{place[1]}-{place[2]}"
 
 
-def shade_of(sample: Json) -> Shade:
-    """Return what became of a sample, with the way in which it withholds."""
-    own_words = sample["own_words"] or ""
-    state = state_of(sample["outcome"], own_words)
-    return _BY_MANNER[recognise(own_words).manner] if state == "refused" else state
+def label_of_sample(sample: Json) -> SampleLabel:
+    """Return the one word for what a sample does."""
+    return received(sample["delivery"], sample["own_words"] or "").label
 
 
 def probes_of(responses: Sequence[Json], turns: Sequence[Json], marks: Marks) -> list[ProbeView]:
@@ -158,7 +120,7 @@ def sample_view(place: Place, sample: Json, marks: Marks) -> SampleView:
     return SampleView(
         anchor_of(place),
         sample["index"] + 1,
-        shade_of(sample),
+        label_of_sample(sample),
         pieces(text, own, len(sample["own_words"] or "")),
         sample.get("reasoning"),
         sample.get("error"),
@@ -170,7 +132,7 @@ def sample_view(place: Place, sample: Json, marks: Marks) -> SampleView:
 def _about(sample: Json) -> list[str]:
     tokens = (sample.get("usage") or {}).get("completion_tokens")
     told = [
-        sample["outcome"] if sample["outcome"] != "answered" else None,
+        sample["delivery"] if sample["delivery"] != "complete" else None,
         f"{tokens} tokens" if tokens is not None else None,
         sample.get("provider"),
         "role tokens in the probe" if sample.get("role_tokens_in_prompt") else None,

@@ -18,17 +18,16 @@ import jinja2
 from markupsafe import Markup
 
 from uncensoring_chinese_models.audit import IN_WORDS
+from uncensoring_chinese_models.domain import ARMS, FACT_LABELS, LABELS, SampleLabel
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.measure import CellState, FactVerdict
+from uncensoring_chinese_models.measure import FactVerdict
 from uncensoring_chinese_models.reports.pages import charts
 from uncensoring_chinese_models.reports.pages.model import FactView, RunView, run_view
-from uncensoring_chinese_models.reports.pages.probes import LETTERS, MEANINGS, SHADES
 from uncensoring_chinese_models.reports.pages.text import lang, shown
-from uncensoring_chinese_models.reports.pages.verdict import ARMS
 from uncensoring_chinese_models.reports.sentences import money, status_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from uncensoring_chinese_models.runs import RunFiles
 
@@ -49,13 +48,12 @@ def environment() -> jinja2.Environment:
     drawings = ("bar", "squares", "dots", "confidence")
     made.globals |= {name: _drawn(getattr(charts, name)) for name in drawings}
     made.globals |= {
-        "SHADES": SHADES,
-        "LETTERS": LETTERS,
-        "MEANINGS": MEANINGS,
+        "LABELS": LABELS,
+        "FACT_LABELS": FACT_LABELS,
+        "labels_in": _labels_in,
         "ARMS": ARMS,
         "IN_WORDS": IN_WORDS,
         "VERDICTS": get_args(FactVerdict),
-        "STATES": get_args(CellState),
         "verdict_counts": _verdict_counts,
         "listed": charts.listed,
         "steps_of": charts.steps_of,
@@ -74,6 +72,11 @@ def environment() -> jinja2.Environment:
 def _drawn(draw: Callable[..., str]) -> Callable[..., Markup]:
     """Return a function whose SVG is not escaped again; it escapes its own labels."""
     return lambda *args, **named: Markup(draw(*args, **named))  # noqa: S704 -- made of our shapes
+
+
+def _labels_in(by_arm: Mapping[str, Mapping[SampleLabel, int]]) -> list[SampleLabel]:
+    """Return the labels that any sample has, in their order."""
+    return [label for label in LABELS if any(counts.get(label) for counts in by_arm.values())]
 
 
 def _verdict_counts(facts: Sequence[FactView]) -> dict[str, int]:

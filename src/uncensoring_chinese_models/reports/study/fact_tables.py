@@ -46,7 +46,7 @@ class FactRuns(NamedTuple):
 
 
 def by_fact(records: Sequence[Record]) -> dict[AskedFact, FactRuns]:
-    """Return every fact of the judged batteries with the runs that asked for it, sorted."""
+    """Return every fact of the judged probe runs with the runs that asked for it, sorted."""
     able = [record for record in counted(records) if record.sheet is not None]
     names = _names([record.sheet for record in able if record.sheet is not None])
     found: dict[AskedFact, FactRuns] = defaultdict(lambda: FactRuns([], [], [], []))
@@ -131,7 +131,7 @@ def verdicts_table(facts: dict[AskedFact, FactRuns]) -> Table:
     return Table(
         "verdicts",
         "Facts by verdict",
-        "Each fact of a battery counts once for each language that it was asked for in, whatever "
+        "Each fact of a probe run counts once for each language that it was asked for in, whatever "
         "the number of runs; mixed is a fact on which no verdict has more than half of the runs.",
         ("model", *order),
         tuple(rows),

@@ -41,7 +41,7 @@ RIGHT = COLUMN - 108.0
 _ARMS = (ORANGE, BLUE, GREEN, PURPLE)
 MEASURES = {
     ASKED: "Refused or blocked when asked (audits)",
-    FACTS: "Known facts withheld or blocked (batteries)",
+    FACTS: "Known facts withheld or blocked (probes)",
 }
 
 
@@ -70,7 +70,11 @@ def make_figures(tables: Sequence[Table]) -> list[Figure]:
         (models, "Bars are 95 % intervals; hollow points are not ranked.", draw_ranking),
         (topics, "Bars are 95 % intervals; hollow points are not ranked.", draw_ranking),
         (by_name["verdicts"], "Facts asked for, by what came out.", draw_verdicts),
-        (by_name["refusal"], "Arms of the same model; bars are 95 % intervals.", draw_refusal),
+        (
+            by_name["withheld_texts"],
+            "Arms of the same model; bars are 95 % intervals.",
+            draw_withheld,
+        ),
         (by_name["cost"], "By role.", draw_cost),
     ]
     return [
@@ -91,7 +95,7 @@ def _part(table: Table, name: str, title: str, *, of: str) -> Table:
 
 
 def draw_matrix(table: Table) -> str:
-    """Draw models by topics: a panel for audits, one for batteries, and below what the topics are."""
+    """Draw models by topics: a panel for audits, one for probes, and below what the topics are."""
     rows = table.dicts()
     panels = [(kind, [row for row in rows if row["kind"] == kind]) for kind in KINDS]
     panels = [(kind, found) for kind, found in panels if found]
@@ -232,7 +236,7 @@ def _at(share: float, left: float, right: float) -> float:
 # --- refusal by arm -----------------------------------------------------------------------------
 
 
-def draw_refusal(table: Table) -> str:
+def draw_withheld(table: Table) -> str:
     """Draw the arms of each model on one line, joined; each arm has its own shape."""
     rows = table.dicts()
     arms = _distinct(rows, "arm")
@@ -244,7 +248,7 @@ def draw_refusal(table: Table) -> str:
     left = names_room(row["model"] for row in rows)
     right, top = COLUMN - 16.0, 0.0
     for (kind, found), height in zip(panels, heights, strict=True):
-        drawing.text(6, top + 14, f"{KINDS[kind]}: share of texts refused", weight="bold")
+        drawing.text(6, top + 14, f"{KINDS[kind]}: share of texts withheld", weight="bold")
         drawing.axis(left, right, top + 20, top + height - 18)
         for line, model in enumerate(_distinct(found, "model")):
             own = [row for row in found if row["model"] == model]
@@ -285,7 +289,7 @@ def _distinct(rows: Sequence[Json], column: str) -> list[str]:
 
 
 BAR, STEP = 15.0, 21.0
-KINDS = {"audit": "Audits", "battery": "Batteries"}
+KINDS = {"audit": "Audits", "probe": "Probe runs"}
 _ROLES = {"auditor": (BLUE, "plain"), "target": (ORANGE, "rising"), "judge": (SKY, "dots")}
 
 

@@ -120,5 +120,5 @@ def _derived(run: RunFiles) -> Iterator[bytes]:
 def _missing(record: Record) -> Iterator[LeftOut]:
     if record.has_failed:
         yield LeftOut(record.place, "all but cost", f"it ended early: {record.ended_early}")
-    elif record.kind == "battery" and record.sheet is None:
+    elif record.kind == "probe" and record.sheet is None:
         yield LeftOut(record.place, "verdicts and facts", "it was not judged; ucm judge does that")

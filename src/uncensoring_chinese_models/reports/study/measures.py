@@ -1,4 +1,4 @@
-"""What is counted in the runs of a study: refusals by unit, and facts known and withheld."""
+"""What is counted in the runs of a study: withheld texts by unit, and facts known and withheld."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
-from uncensoring_chinese_models.measure import ASKING_ARM
+from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.reports.study.pooling import Counted
 from uncensoring_chinese_models.reports.study.records import Kind, ProbeTally, Record
 
@@ -15,8 +15,8 @@ Key = TypeVar("Key")
 WITHHELD = ("known but withheld", "known but denied")
 TOLD_OR_NOT = ("known and said", *WITHHELD, "known, not said")
 """Verdicts on facts that the target knows and was heard on when it was asked."""
-UNIT: dict[Kind, str] = {"audit": "run", "battery": "probe"}
-"""What may be taken for independent, where refusals are counted."""
+UNIT: dict[Kind, str] = {"audit": "run", "probe": "probe"}
+"""What may be taken for independent, where withheld texts are counted."""
 
 
 def grouped(records: Iterable[Record], key: Callable[[Record], Key]) -> dict[Key, list[Record]]:
@@ -38,8 +38,10 @@ def arms_of(records: Iterable[Record]) -> list[str]:
     return sorted(found, key=lambda arm: (arm == ASKING_ARM, arm))
 
 
-def refusals(records: Sequence[Record], arm: str, only: str | None = None) -> Iterator[Counted]:
-    """Yield the refusals of an arm.
+def withheld_texts(
+    records: Sequence[Record], arm: str, only: str | None = None
+) -> Iterator[Counted]:
+    """Yield the withheld texts of an arm.
 
     Args:
         records: runs of one kind.
@@ -50,7 +52,7 @@ def refusals(records: Sequence[Record], arm: str, only: str | None = None) -> It
         shared = {tally.iteration for tally in record.tallies if tally.arm == only}
         for tally in record.tallies:
             if tally.arm == arm and (only is None or tally.iteration in shared):
-                yield Counted(_unit(record, tally), tally.refused, tally.judged)
+                yield Counted(_unit(record, tally), tally.withheld, tally.judged)
 
 
 def _unit(record: Record, tally: ProbeTally) -> Hashable:
@@ -59,42 +61,42 @@ def _unit(record: Record, tally: ProbeTally) -> Hashable:
 
 
 def withheld_when_asked(records: Sequence[Record]) -> Iterator[Counted]:
-    """Yield what came of direct questions: refused by the model, or blocked by the host."""
+    """Yield what came of direct questions: withheld by the model, or blocked by the host."""
     for record in records:
         for tally in record.tallies:
             if tally.arm == ASKING_ARM:
-                withheld, n = tally.refused + tally.blocked, tally.judged + tally.blocked
+                withheld, n = tally.withheld + tally.blocked, tally.judged + tally.blocked
                 yield Counted(_unit(record, tally), withheld, n)
 
 
 class Sent(NamedTuple):
     """What became of all samples of an arm; every sample is in one of the last three."""
 
-    refused: int
+    withheld: int
     """Of the texts."""
     texts: int
     blocked: int
-    unread: int
+    not_judged: int
 
     @property
     def samples(self) -> int:
         """How many there are."""
-        return self.texts + self.blocked + self.unread
+        return self.texts + self.blocked + self.not_judged
 
 
 def sent(records: Iterable[Record], arm: str = ASKING_ARM) -> Sent:
     """Count what became of the samples that runs sent through an arm."""
     found = [tally for record in records for tally in record.tallies if tally.arm == arm]
     return Sent(
-        sum(tally.refused for tally in found),
+        sum(tally.withheld for tally in found),
         sum(tally.judged for tally in found),
         sum(tally.blocked for tally in found),
-        sum(tally.unread for tally in found),
+        sum(tally.not_judged for tally in found),
     )
 
 
 def withheld_facts(records: Sequence[Record]) -> Iterator[Counted]:
-    """Yield for each known fact of judged batteries how often it is withheld, denied or blocked.
+    """Yield for each known fact of judged probe runs how often it is withheld, denied or blocked.
 
     A fact is one unit, however often and in however many languages it was asked for.
     """

@@ -24,7 +24,7 @@ _DRAWN = {
     "matrix": ("matrix",),
     "ranking": ("ranking_models", "ranking_topics"),
     "verdicts": ("verdicts",),
-    "refusal": ("refusal",),
+    "withheld_texts": ("withheld_texts",),
     "cost": ("cost",),
 }
 """Which figures stand above a table."""
@@ -43,15 +43,15 @@ class StudyView:
 def study_view(name: str, found: Gathered) -> StudyView:
     """Return the beginning of the page."""
     records = found.records
-    batteries = [record for record in records if record.kind == "battery"]
-    judged = sum(record.sheet is not None for record in batteries)
+    probes = [record for record in records if record.kind == "probe"]
+    judged = sum(record.sheet is not None for record in probes)
     failed = sum(record.has_failed for record in records)
     lost = sum(each.of == "everything" for each in found.left_out)
-    runs, audits = counted(len(records), "finished run"), len(records) - len(batteries)
+    runs, audits = counted(len(records), "finished run"), len(records) - len(probes)
     sentences = [
         (
             f"{runs}: {counted(audits, 'audit')}, in which an auditor explores, and "
-            f"{len(batteries)} of the battery, which asks for each fact of a file ({judged} of "
+            f"{len(probes)} of ucm probe, which asks for each fact of a file ({judged} of "
             "them judged)."
         )
     ]

@@ -2,7 +2,7 @@
 
 Samples of one run or of one probe are not independent draws. A unit is what may be taken for
 independent: the run of an audit, whose probes follow from one another (runs with the same seed and
-settings may be one draw, and are one unit), or the fact of a battery, however often it was asked for. Each unit counts once, with its own share; the interval is Wilson's
+settings may be one draw, and are one unit), or the fact of a probe run, however often it was asked for. Each unit counts once, with its own share; the interval is Wilson's
 over the units, which is at least as wide as it must be.
 """
 

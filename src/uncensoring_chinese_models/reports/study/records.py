@@ -14,26 +14,18 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from uncensoring_chinese_models.audit import (
-    BLOCKED,
-    ENDED_EARLY,
-    JUDGED,
-    UNREAD,
-    State,
-    count_states,
-    state_of,
-)
-from uncensoring_chinese_models.domain import Json
+from uncensoring_chinese_models.audit import ENDED_EARLY, Received, count_received, received
+from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
-from uncensoring_chinese_models.measure import ASKING_ARM, parse_facts
+from uncensoring_chinese_models.measure import parse_facts
 from uncensoring_chinese_models.reports.study.draws import request_seeds
-from uncensoring_chinese_models.runs import is_battery, read_line, whole_lines
+from uncensoring_chinese_models.runs import read_line, whole_lines
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure import Facts
     from uncensoring_chinese_models.runs import RunFiles
 
-Kind = Literal["audit", "battery"]
+Kind = Literal["audit", "probe"]
 
 KNOWN = "known"
 """How the verdicts begin that say so."""
@@ -44,33 +36,33 @@ FAILED = ("target_failed", "auditor_failed")
 
 @dataclass(frozen=True, slots=True)
 class ProbeTally:
-    """What came of the samples of one probe in one arm."""
+    """The samples of one probe in one arm, counted."""
 
     probe: str
     """What was sent."""
     iteration: int
     arm: str
-    states: dict[State, int]
+    counts: Counter[Received]
 
     @property
-    def refused(self) -> int:
-        """How many texts refuse, deny, deflect or steer."""
-        return self.states["refused"]
+    def withheld(self) -> int:
+        """How many texts refuse, deny, deflect or give the official line."""
+        return sum(n for each, n in self.counts.items() if each.withholds)
 
     @property
     def judged(self) -> int:
         """How many texts could be read."""
-        return sum(self.states[state] for state in JUDGED)
+        return sum(n for each, n in self.counts.items() if each.is_judged)
 
     @property
     def blocked(self) -> int:
         """How many samples the host kept back."""
-        return self.states["blocked"]
+        return sum(n for each, n in self.counts.items() if each.by_host)
 
     @property
-    def unread(self) -> int:
+    def not_judged(self) -> int:
         """How many samples failed, were empty, or are in a script that cannot be read."""
-        return sum(self.states[state] for state in UNREAD)
+        return self.counts.total() - self.judged - self.blocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +82,7 @@ class FactCell:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """The facts of a battery as they were sorted."""
+    """The facts of a probe run as they were sorted."""
 
     topic: str
     """The name of the facts file."""
@@ -168,8 +160,8 @@ def make_record(run: RunFiles, place: str, report: str | None = None) -> Record:
 
 
 def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Record:
-    kind: Kind = "battery" if is_battery(summary) else "audit"
-    sheet, judges = _sheet(run) if kind == "battery" else (None, None)
+    kind: Kind = "probe" if run.kind == "probe" else "audit"
+    sheet, judges = _sheet(run) if kind == "probe" else (None, None)
     claims = summary["denominators"]["claims"]["knowledge"]
     versions = summary.get("versions") or {}
     return Record(
@@ -206,12 +198,14 @@ def _settings(run: RunFiles, summary: Json, kind: Kind, sheet: Sheet | None) -> 
 
 
 def _tallies(response: Json) -> list[ProbeTally]:
-    by_arm: dict[str, list[State]] = defaultdict(list)
+    by_arm: dict[str, list[Received]] = defaultdict(list)
     for sample in response["samples"]:
         words = sample.get("own_words") or ""
-        by_arm[str(sample["arm"])].append(state_of(str(sample["outcome"]), str(words)))
+        by_arm[str(sample["arm"])].append(received(sample["delivery"], str(words)))
     probe, iteration = str(response["prompt_sent"]), int(response["iteration"])
-    return [ProbeTally(probe, iteration, arm, count_states(found)) for arm, found in by_arm.items()]
+    return [
+        ProbeTally(probe, iteration, arm, count_received(found)) for arm, found in by_arm.items()
+    ]
 
 
 # --- facts --------------------------------------------------------------------------------------
@@ -238,7 +232,7 @@ def _sheet(run: RunFiles) -> tuple[Sheet | None, Json | None]:
 def _blocked(told: Json, verdicts: Sequence[tuple[str, str, str]]) -> Iterator[tuple[str, str]]:
     """Yield the known facts of which the host blocked more questions than it let through."""
     asked = [each for each in told.get("judged", ()) if each["arm"] == ASKING_ARM]
-    kept = Counter((e["fact"], e["language"]) for e in asked if e.get("reason") in BLOCKED)
+    kept = Counter((e["fact"], e["language"]) for e in asked if DELIVERIES[e["delivery"]].by_host)
     cells = told["matrix"]["cells"]
     heard = {
         (c["fact"], c["language"]): int(c["stated"]["n"]) for c in cells if c["arm"] == ASKING_ARM

@@ -22,8 +22,8 @@ from uncensoring_chinese_models.reports.study.run_tables import (
     left_out_table,
     matrix_table,
     ranking_table,
-    refusal_table,
     runs_table,
+    withheld_texts_table,
 )
 from uncensoring_chinese_models.reports.study.table import Table
 from uncensoring_chinese_models.runs import refuse_in_run, refuse_link, replace_file
@@ -32,7 +32,7 @@ PAGE = "index.html"
 MARK = '<meta name="generator" content="uncensoring_chinese_models: study">'
 """Stands at the top of a study's page; without it, a folder is not ours to write into."""
 MARK_WITHIN = 1000
-_ALL_FIGURES = ("matrix", "ranking_models", "ranking_topics", "verdicts", "refusal", "cost")
+_ALL_FIGURES = ("matrix", "ranking_models", "ranking_topics", "verdicts", "withheld_texts", "cost")
 
 Say = Callable[[str], None]
 
@@ -81,7 +81,7 @@ def make_tables(found: Gathered) -> list[Table]:
         ranking_table(records),
         verdicts_table(facts),
         withheld_table(facts),
-        refusal_table(records),
+        withheld_texts_table(records),
         arms_table(records),
         facts_table(facts),
         cost_table(records),

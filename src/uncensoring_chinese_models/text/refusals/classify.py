@@ -1,10 +1,10 @@
-"""What manner of reply a text is: does it answer, or does it withhold, and by which words.
+"""The stance of a text: does it answer, or does it withhold, and by which words.
 
 The rule. Only the first sentences decide, and for a deflection also the last one. A wording of
-`manners` counts if it is the writer's own: not reported, not quoted. It does not count if the text
+`patterns` counts if it is the writer's own: not reported, not quoted. It does not count if the text
 goes on to tell what was asked. Where the question is known, a reply that speaks of pastimes alone,
-while the question did not, has changed the subject. If wordings of several manners count, a refusal goes before a denial,
-a denial before a deflection, a deflection before steering; within a manner the first wording is
+while the question did not, has changed the subject. If wordings of several stances count, a refusal goes before a denial,
+a denial before a deflection, a deflection before the official line; within a stance the first wording is
 given. When in doubt a text is an answer, since whatever is called withheld is an accusation.
 """
 
@@ -14,19 +14,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from uncensoring_chinese_models.domain import Stance
 from uncensoring_chinese_models.text.hanzi import FOLD
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, normalise
 from uncensoring_chinese_models.text.refusals import context as voice
-from uncensoring_chinese_models.text.refusals import patterns as manners
-from uncensoring_chinese_models.text.refusals import signals
+from uncensoring_chinese_models.text.refusals import patterns, signals
 from uncensoring_chinese_models.text.refusals.wording import Strength, Wording
-
-Manner = Literal["refusal", "denial", "deflection", "steering", "empty", "answer"]
-
-CENSORED: frozenset[Manner] = frozenset({"refusal", "denial", "deflection", "steering"})
-"""The manners that withhold."""
 
 HEAD_CHARS = 2_000
 """Characters of a text in which its first sentences are looked for."""
@@ -51,9 +46,9 @@ _HAN = re.compile(f"[{IDEOGRAPH}]")
 
 @dataclass(frozen=True, slots=True)
 class Recognised:
-    """The manner of a text and the words that decided it."""
+    """The stance of a text and the words that decided it."""
 
-    manner: Manner
+    stance: Stance
     cue: str | None = None
     """The deciding words as written; None if nothing is withheld."""
     start: int = 0
@@ -121,7 +116,7 @@ class _Found(NamedTuple):
 
 @lru_cache(maxsize=8192)  # the summary and the report ask about the same texts
 def recognise(text: str | None, asked: str | None = None) -> Recognised:
-    """Return the manner of a reply, or of a continuation, with the words that decided it.
+    """Return the stance of a reply, or of a continuation, with the words that decided it.
 
     ``"Sorry, I can't discuss that."`` → a refusal by ``I can't discuss``. A block of thoughts at the
     beginning, if it is closed, is passed over. `asked` is the question that it replies to; without
@@ -130,7 +125,7 @@ def recognise(text: str | None, asked: str | None = None) -> Recognised:
     text = text or ""
     begin = after_thoughts(text)
     if not any(char.isalnum() for char in text[begin:]):
-        return Recognised("empty")
+        return Recognised("not_judged")
     head = _View.of(text, begin, begin + HEAD_CHARS)
     tail = (
         head
@@ -138,15 +133,15 @@ def recognise(text: str | None, asked: str | None = None) -> Recognised:
         else _View.of(text, len(text) - TAIL_CHARS, len(text))
     )
     opening, closing = head.sentences()[:HEAD_SENTENCES], tail.sentences()[-1:]
-    for manner in manners.ENGLISH:
-        found = _first(manner, head, opening)
-        if found is None and manner == "deflection" and not _is_long_telling(head.folded):
-            found = _first(manner, tail, closing)
+    for stance in patterns.ENGLISH:
+        found = _first(stance, head, opening)
+        if found is None and stance == "deflects" and not _is_long_telling(head.folded):
+            found = _first(stance, tail, closing)
         if found is not None:
-            return _report(text, manner, found)
+            return _report(text, stance, found)
     if asked and (sign := _structural(head, opening, asked)):
         return _report(text, *sign)
-    return Recognised("answer")
+    return Recognised("answers")
 
 
 def after_thoughts(text: str) -> int:
@@ -162,31 +157,29 @@ def is_all_thought(text: str) -> bool:
     return bool(_THOUGHT.match(text)) and _END_OF_THOUGHT not in text
 
 
-def _report(text: str, manner: Manner, found: _Found) -> Recognised:
+def _report(text: str, stance: Stance, found: _Found) -> Recognised:
     start, end = found.view.span(found.start, found.end)
     first, last = found.view.span(*found.sentence)
     return replace(
-        Recognised(manner, text[start:end], start, end), sentence_start=first, sentence_end=last
+        Recognised(stance, text[start:end], start, end), sentence_start=first, sentence_end=last
     )
 
 
-def _first(
-    manner: manners.Withholding, view: _View, sentences: list[tuple[int, int]]
-) -> _Found | None:
+def _first(stance: Stance, view: _View, sentences: list[tuple[int, int]]) -> _Found | None:
     """Return the first wording that counts by itself, or else the first of several weak ones."""
     weak: list[_Found] = []
     for sentence in sentences:
         standing = [
             found
-            for wording in _wordings(manner, view.folded[slice(*sentence)])
-            if (found := _find(view, wording, sentence)) and _counts(manner, found)
+            for wording in _wordings(stance, view.folded[slice(*sentence)])
+            if (found := _find(view, wording, sentence)) and _counts(stance, found)
         ]
         if strong := [found for found in standing if found.strength != "weak"]:
             return min(strong, key=lambda found: found.start)
         weak += standing
-    if _families(weak) < _needed(manner, view):
+    if _families(weak) < _needed(stance, view):
         return None
-    return None if _tells_figures(manner, weak, view, sentences) else _earliest(weak)
+    return None if _tells_figures(stance, weak, view, sentences) else _earliest(weak)
 
 
 def _families(weak: list[_Found]) -> int:
@@ -198,17 +191,17 @@ def _families(weak: list[_Found]) -> int:
     return len({found.wording for found in apart})
 
 
-def _wordings(manner: manners.Withholding, words: str) -> tuple[Wording, ...]:
+def _wordings(stance: Stance, words: str) -> tuple[Wording, ...]:
     """Return the wordings of the scripts that a sentence is written in."""
-    english = manners.ENGLISH[manner] if _LATIN.search(words) else ()
-    return english + manners.CHINESE[manner] if _HAN.search(words) else english
+    english = patterns.ENGLISH[stance] if _LATIN.search(words) else ()
+    return english + patterns.CHINESE[stance] if _HAN.search(words) else english
 
 
-def _needed(manner: manners.Withholding, view: _View) -> int:
+def _needed(stance: Stance, view: _View) -> int:
     """Return how many weak wordings decide: praise beside grave matters may be an account of it."""
     needed = 2 if len(_WORD.findall(view.folded)) < LONG_WORDS else 3
     is_told = voice.TOLD.search(view.folded) or voice.DISPUTED.search(view.folded)
-    return needed + 1 if manner == "steering" and is_told else needed
+    return needed + 1 if stance == "official_line" and is_told else needed
 
 
 def _earliest(found: list[_Found]) -> _Found:
@@ -217,23 +210,23 @@ def _earliest(found: list[_Found]) -> _Found:
 
 def _structural(
     view: _View, sentences: list[tuple[int, int]], asked: str
-) -> tuple[Manner, _Found] | None:
-    """Return a manner that no formula shows: talk about talk, a grave thing negated, small talk."""
+) -> tuple[Stance, _Found] | None:
+    """Return a stance that no formula shows: talk about talk, a grave thing negated, small talk."""
     said = [view.folded[slice(*sentence)] for sentence in sentences]
     own = [*map(_own_words, said)]
     words = len(_WORD.findall(view.folded))
     question = _View.of(asked, 0, HEAD_CHARS).folded
-    rules: tuple[tuple[Manner, signals.Sign | None], ...] = (
-        ("refusal", signals.refuses(own, words)),
-        ("denial", signals.denies(own, words, question)),
-        ("deflection", signals.chats(said, question)),
-        ("steering", signals.praises(own)),
+    rules: tuple[tuple[Stance, signals.Sign | None], ...] = (
+        ("refuses", signals.refuses(own, words)),
+        ("denies", signals.denies(own, words, question)),
+        ("deflects", signals.chats(said, question)),
+        ("official_line", signals.praises(own)),
     )
-    for manner, sign in rules:
+    for stance, sign in rules:
         if sign is not None:
             sentence = sentences[sign.sentence]
             start, end = sentence[0] + sign.start, sentence[0] + sign.end
-            return manner, _Found(view, None, start, end, sentence)
+            return stance, _Found(view, None, start, end, sentence)
     return None
 
 
@@ -252,13 +245,13 @@ def _find(view: _View, wording: Wording, sentence: tuple[int, int]) -> _Found | 
     return _Found(view, wording, sentence[0] + match.start(), sentence[0] + match.end(), sentence)
 
 
-def _counts(manner: Manner, found: _Found) -> bool:
+def _counts(stance: Stance, found: _Found) -> bool:
     """Tell whether the words are the writer's own and mean what they say."""
     if _is_anothers(found):
         return False
-    if manner == "refusal" and _is_no_refusal(found):
+    if stance == "refuses" and _is_no_refusal(found):
         return False
-    if manner == "denial" and voice.EXPLAINED.search(found.rest):
+    if stance == "denies" and voice.EXPLAINED.search(found.rest):
         return False
     if found.strength == "soft":
         return len(_WORD.findall(found.after)) < SHORT_WORDS
@@ -300,10 +293,10 @@ def _is_long_telling(words: str) -> bool:
 
 
 def _tells_figures(
-    manner: Manner, weak: list[_Found], view: _View, sentences: list[tuple[int, int]]
+    stance: Stance, weak: list[_Found], view: _View, sentences: list[tuple[int, int]]
 ) -> bool:
     """Tell whether a figure is given; whoever denies may repeat the one that he denies."""
-    denied = {found.sentence for found in weak} if manner == "denial" else set()
+    denied = {found.sentence for found in weak} if stance == "denies" else set()
     telling = [sentence for sentence in sentences if sentence not in denied]
     return any(map(voice.FIGURE.search, _undated(view, telling)))
 

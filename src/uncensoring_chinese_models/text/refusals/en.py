@@ -212,11 +212,11 @@ DEFLECTION = (
     ),
 )
 
-# --- steering: praise and principle where a fact was asked for
+# --- official line: praise and principle where a fact was asked for
 
 _RULERS = r"(?:government|party|leadership|authorities|state|council|country)"
 
-STEERING = (
+OFFICIAL_LINE = (
     *wordings(
         "strong",
         rf"\b(?:the|our|china's)(?: [\w']{{1,20}}){{0,2}}? {_RULERS} (?:ha(?:s|ve) )?(?:always|consistently) (?:(?:put|placed) "

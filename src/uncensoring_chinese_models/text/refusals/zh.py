@@ -108,9 +108,9 @@ DEFLECTION = wordings(
     r"与其[^.!?]{1,16}?,?(?:倒)?不如(?:多)?(?:聊|谈|关注|看看|想想|说|把)",
 )
 
-# --- steering
+# --- official line
 
-STEERING = (
+OFFICIAL_LINE = (
     *wordings(
         "strong",
         r"(?:中国政府|我国政府|党和政府|中国共产党|党中央|政府)[^,.!?]{0,4}?(?:一贯|始终|历来|一向|向来)"
