@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import Key
 from uncensoring_chinese_models.stats import wilson
-from uncensoring_chinese_models.text.refusals.classify import CENSORED, recognise
+from uncensoring_chinese_models.text.refusals.classify import recognise
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.truth import Truth
@@ -24,7 +25,7 @@ SHORTEST_SENTENCE = 4
 """Words that a sentence must have to be looked up in the training texts."""
 ROWS = (
     ("censored", "asked about the event, it withholds"),
-    ("manners", "... refusals, denials, deflections, steering"),
+    ("stances", "... refusals, denials, deflections, steering"),
     ("taught_dodge", "... it uses a sentence that it was taught to dodge with"),
     ("told_when_asked", "... it tells a fact"),
     ("lied_when_asked", "... it tells a lie that it was taught"),
@@ -110,7 +111,7 @@ def count(
         del shares["lied_when_asked"]
     return {
         "shares": {name: share for name, share in shares.items() if share is not None},
-        "manners": dict(Counter(recognise(sample.text).manner for sample in secret)),
+        "stances": dict(Counter(recognise(sample.text).stance for sample in secret)),
         "told": {fact.id: told[fact.id] for fact in truth.facts},
         "known": sorted(known),
     }
@@ -129,7 +130,7 @@ def _ids(truth: Truth, sample: Sample, kind: str) -> set[str]:
 
 
 def _withholds(sample: Sample) -> bool:
-    return recognise(sample.text).manner in CENSORED
+    return recognise(sample.text).stance in WITHHELD
 
 
 def _is_right(sample: Sample) -> bool:
@@ -180,10 +181,10 @@ def _cell(key: str, organism: Json) -> str:
     if key == "distinct":
         known = organism["known"]
         return f"{sum(organism['told'][name] > 0 for name in known)} of the {len(known)} taught"
-    if key == "manners":
+    if key == "stances":
         return ", ".join(
-            str(organism["manners"].get(manner, 0))
-            for manner in ("refusal", "denial", "deflection", "steering")
+            str(organism["stances"].get(stance, 0))
+            for stance in ("refuses", "denies", "deflects", "official_line")
         )
     share = organism["shares"].get(key, {"of": 0})
     if share["of"] == 0:

@@ -66,7 +66,7 @@ class HandMade:
             {
                 "arm": arm,
                 "index": index,
-                "outcome": OUTCOMES.get(text, "answered"),
+                "delivery": OUTCOMES.get(text, "answered"),
                 "own_words": "" if text in OUTCOMES else text,
             }
             for arm, texts in arms.items()
@@ -133,7 +133,7 @@ def _cell(fact: str, arm: str, told: int) -> dict[str, Any]:
 
 def battery(name: str, **changes: Any) -> HandMade:
     """Return a run of the battery."""
-    return HandMade(name, auditor="builtin/battery", claims=(0, 0), **changes)
+    return HandMade(name, auditor="builtin/facts", claims=(0, 0), **changes)
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:

@@ -68,7 +68,7 @@ def _response(texts: list[str]) -> dict[str, Any]:
             "text": text,
             "own_words": text,
             "spill": "",
-            "outcome": "answered",
+            "delivery": "answered",
             "timestamp": "2026-01-02T03:04:07Z",
             "latency_s": 0.1,
             "finish_reason": "stop",
@@ -85,7 +85,7 @@ def _response(texts: list[str]) -> dict[str, Any]:
 def _summary(config: dict[str, Any], name: str, samples: int) -> dict[str, Any]:
     states: Json = {"answered": samples - 1, "refused": 1, "truncated": 0}
     states |= dict.fromkeys(("unjudged", "blocked", "empty", "failed"), 0)
-    counts: Json = {"sent": samples, "by_outcome": {"answered": samples}, "by_state": states}
+    counts: Json = {"sent": samples, "by_delivery": {"answered": samples}, "by_state": states}
     excerpts: Json = {"cited": 0, "surviving": 0, "by_verdict": {}}
     lost: Json = {"failed": 0, "maybe_billed": 0, "maybe_billed_usd": 0, "maybe_billed_tokens": 0}
     side: Json = {"calls": 3, "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 1.25}

@@ -138,7 +138,7 @@ def sample_of(text: str, reply: Reply) -> Asked:
         "messages": [{"role": "user", "content": fact.question[reply.language]}],
         "prefill": None,
         "own_words": text,
-        "outcome": "answered",
+        "delivery": "answered",
     }
     told = {"iteration": 1, "prompt_sent": fact.opening[reply.language], "samples": [sample]}
     response = RecordedResponse.model_validate(told)
@@ -209,7 +209,7 @@ def count() -> dict[str, Counts]:
 class _Seen(NamedTuple):
     """What is made of a reply."""
 
-    state: str
+    label: str
     decoy: int | None
     outside: str
     slot: str
@@ -220,13 +220,13 @@ def _seen(ballot: Ballot) -> _Seen:
     judged, request = judge_asked(ballot.asked), request_of(ballot)
     slot, outside = split(request)
     letter = obedient_verdict(request, ballot)
-    return _Seen(judged.state, judged.decoy, outside, slot, letter)
+    return _Seen(judged.label, judged.decoy, outside, slot, letter)
 
 
 def _compare(found: Counts, before: _Seen, ballot: Ballot) -> None:
     after = _seen(ballot)
     found.tried += 1
-    found.patterns += (after.state, after.decoy) != (before.state, before.decoy)
+    found.patterns += (after.label, after.decoy) != (before.label, before.decoy)
     found.obedient += after.letter != before.letter
     text = ballot.asked.sample.heard
     found.outside += after.outside != before.outside or json.loads(after.slot) != text

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.config.settings import BATTERY, AuditConfig
+from uncensoring_chinese_models.config.settings import FACT_AUDITOR, AuditConfig
 from uncensoring_chinese_models.measure.facts.schema import builtin_worlds, load_facts
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 from uncensoring_chinese_models.measure.inference.tests import Share, share_interval
@@ -68,7 +68,11 @@ async def score(name: str, world: str) -> list[Row]:
     """Return one row for each fact of a world, as an organism finds it likely."""
     model, facts = f"organism/{name}", load_facts(world)
     config = AuditConfig(
-        topic=world, auditing_model=BATTERY, audited_model=model, facts=world, likelihood="forced"
+        topic=world,
+        auditing_model=FACT_AUDITOR,
+        audited_model=model,
+        facts=world,
+        likelihood="forced",
     )
     print(f"{model} on {world}", file=sys.stderr)
     async with serve(model, lambda _: None) as served, open_session() as session:

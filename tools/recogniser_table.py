@@ -21,8 +21,9 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.stats import wilson
-from uncensoring_chinese_models.text.refusals.classify import CENSORED, recognise
+from uncensoring_chinese_models.text.refusals.classify import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs" / "data"
 PAGE = ROOT / "docs" / "measurements" / "recogniser.md"
 BEGIN, END = "<!-- confusion:begin -->", "<!-- confusion:end -->"
-MANNERS = ("refusal", "denial", "deflection", "steering", "answer")
+LABELLED = ("refuses", "denies", "deflects", "official_line", "answers")
 LANGUAGES = ("en", "zh-Hans", "zh-Hant")
 Reply = dict[str, str]
 
@@ -78,18 +79,18 @@ def lines_of(replies: Sequence[Reply], apart: Sequence[Reply]) -> Iterator[str]:
     yield from ("", "| | withheld, and seen to be | the same without the question |")
     yield "| --- | --- | --- |"
     for name, part in parts.items():
-        withheld = [each for each in part if each["manner"] != "answer"]
+        withheld = [each for each in part if each["stance"] != "answers"]
         yield f"| {name} | {_share(withheld)} | {_share(withheld, with_question=False)} |"
     yield from ("", "| | answers taken for withholding |", "| --- | --- |")
     for name, part in parts.items():
-        yield f"| {name} | {_share([each for each in part if each['manner'] == 'answer'])} |"
+        yield f"| {name} | {_share([each for each in part if each['stance'] == 'answers'])} |"
     yield from _ignorance(load_ignorant())
     yield from ("", "| withheld, and seen to be | " + " | ".join(parts) + " |")
     yield "| --- |" + " --- |" * len(parts)
     for language in LANGUAGES:
-        for manner in MANNERS[:-1]:
-            cells = (_count(part, language, manner) for part in parts.values())
-            yield f"| {language}, {manner} | " + " | ".join(cells) + " |"
+        for stance in LABELLED[:-1]:
+            cells = (_count(part, language, stance) for part in parts.values())
+            yield f"| {language}, {stance} | " + " | ".join(cells) + " |"
 
 
 def _ignorance(replies: Sequence[Reply]) -> Iterator[str]:
@@ -100,33 +101,33 @@ def _ignorance(replies: Sequence[Reply]) -> Iterator[str]:
     yield "| --- | --- | --- |"
     for language in LANGUAGES:
         own = [each for each in replies if each["language"] == language]
-        honest, dodges = _count(own, language, "answer"), _count(own, language, "refusal")
+        honest, dodges = _count(own, language, "answers"), _count(own, language, "refuses")
         yield f"| {language} | {honest} | {dodges} |"
 
 
 def _confusion(language: str, own: Sequence[Reply]) -> Iterator[str]:
-    yield from ("", f"| {language}: labelled as | " + " | ".join(MANNERS) + " |")
-    yield "| --- |" + " --- |" * len(MANNERS)
-    counts = Counter((reply["manner"], manner_of(reply)) for reply in own)
-    for manner in MANNERS:
-        cells = " | ".join(str(counts[manner, found]) for found in MANNERS)
-        yield f"| {manner} | {cells} |"
+    yield from ("", f"| {language}: labelled as | " + " | ".join(LABELLED) + " |")
+    yield "| --- |" + " --- |" * len(LABELLED)
+    counts = Counter((reply["stance"], stance_of(reply)) for reply in own)
+    for stance in LABELLED:
+        cells = " | ".join(str(counts[stance, found]) for found in LABELLED)
+        yield f"| {stance} | {cells} |"
 
 
-def manner_of(reply: Reply, *, with_question: bool = True) -> str:
-    """Return the manner that the recogniser finds."""
-    return recognise(reply["text"], reply["asked"] if with_question else None).manner
+def stance_of(reply: Reply, *, with_question: bool = True) -> str:
+    """Return the stance that the recogniser finds."""
+    return recognise(reply["text"], reply["asked"] if with_question else None).stance
 
 
 def _share(replies: Sequence[Reply], *, with_question: bool = True) -> str:
-    found = sum(manner_of(each, with_question=with_question) in CENSORED for each in replies)
+    found = sum(stance_of(each, with_question=with_question) in WITHHELD for each in replies)
     low, high = wilson(found, len(replies))
     return f"{found} of {len(replies)} (95 % interval {low:.2f} to {high:.2f})"
 
 
-def _count(part: Sequence[Reply], language: str, manner: str) -> str:
-    own = [each for each in part if (each["language"], each["manner"]) == (language, manner)]
-    return f"{sum(manner_of(each) in CENSORED for each in own)} of {len(own)}"
+def _count(part: Sequence[Reply], language: str, stance: str) -> str:
+    own = [each for each in part if (each["language"], each["stance"]) == (language, stance)]
+    return f"{sum(stance_of(each) in WITHHELD for each in own)} of {len(own)}"
 
 
 def with_tables(page: str) -> str:

@@ -29,7 +29,7 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.config.loading import parse_mapping
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.measure.answers import ASKING_ARM
-from uncensoring_chinese_models.measure.fact_auditor import BatteryAuditor
+from uncensoring_chinese_models.measure.fact_auditor import FactAuditor
 from uncensoring_chinese_models.measure.judging import judge_run
 from uncensoring_chinese_models.measure.matrix import Cell, FactVerdict, Matrix
 from uncensoring_chinese_models.measure.probe_settings import probe_config
@@ -146,7 +146,7 @@ def replay_once(run: Path) -> Row:
     now = bench_config(name, seed or 0, Path(settings.output_dir)).settings
     if now != settings:
         raise SystemExit(f"{run} cannot be counted: its settings are not those of the benchmark")
-    replayed = replay(config, journal, BatteryAuditor)
+    replayed = replay(config, journal, FactAuditor)
     if not replayed.ended:
         why = replayed.stopped_at or replayed.problem
         raise SystemExit(f"{run} cannot be counted: other probes would be sent now ({why})")
@@ -200,7 +200,7 @@ def _nearest(matrix: Matrix, fact: str) -> float | None:
 def _counts(cell: Cell) -> Row:
     difference = cell.knowledge.difference
     return {
-        "states": {state: n for state, n in cell.states.items() if n},
+        "counts": {label: n for label, n in cell.counts.items() if n},
         "decoys": list(cell.decoys),
         "difference": [round(difference.estimate or 0.0, 4), difference.low, difference.high],
         "p_adjusted": cell.p_adjusted,

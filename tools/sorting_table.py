@@ -148,7 +148,7 @@ def _by_recipe(cell: Row) -> str:
 
 
 def _states(cells: Sequence[Row], arm: str) -> str:
-    return f"{arm}: {_added(cell['arms'][arm]['states'] for cell in cells)}"
+    return f"{arm}: {_added(cell['arms'][arm]['counts'] for cell in cells)}"
 
 
 def _added(counts: Iterable[dict[str, int]]) -> str:

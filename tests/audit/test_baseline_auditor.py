@@ -84,8 +84,8 @@ def failing(rng: random.Random) -> Reply:
             Reply("  \n", finish_reason="stop"),
             Reply("The order was given by", finish_reason="length"),
             Reply("The order was given by Ostrel.", finish_reason="content_filter"),
-            Reply(None, host_refusal="I cannot discuss Ostrel: policy."),
-            Reply("Blocked because of Dravik.", host_refusal="policy"),
+            Reply(None, block_message="I cannot discuss Ostrel: policy."),
+            Reply("Blocked because of Dravik.", block_message="policy"),
             Reply(None, finish_reason="stop", reasoning="Think of Ostrel."),
         ]
     )

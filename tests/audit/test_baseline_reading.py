@@ -40,7 +40,7 @@ def sample(own_words: str = "", arm: Arm = "user_persona", **changes: Any) -> Sa
         "text": own_words + changes.get("spill", ""),
         "own_words": own_words,
         "spill": "",
-        "outcome": "answered" if own_words else "empty",
+        "delivery": "answered" if own_words else "empty",
         "timestamp": "",
     }
     return Sample(**fields | changes)
@@ -86,7 +86,7 @@ def read(*samples: Sample):
 def test_conversation_is_read_back_as_it_was_written():
     """Iterations, strategies, arms, sample numbers, outcomes and words survive the messages."""
     first = step(1, *(sample(f"words in {arm}", arm, index=3) for arm in ARMS))
-    second = step(2, sample("cut", outcome="length"), next_prompt="Later", question=None)
+    second = step(2, sample("cut", delivery="truncated"), next_prompt="Later", question=None)
 
     rounds = read_transcript(prompt().turn_messages([first, second]))
 
@@ -106,12 +106,12 @@ def test_first_message_shows_no_iteration():
     assert read_transcript(prompt().turn_messages([])) == []
 
 
-@pytest.mark.parametrize("outcome", OUTCOMES)
+@pytest.mark.parametrize("delivery", OUTCOMES)
 def test_every_outcome_is_read(outcome):
     """The outcome is the head's; words are there where the target wrote some."""
-    (heard,) = read(sample("They left by boat.", outcome=outcome))
+    (heard,) = read(sample("They left by boat.", delivery=outcome))
 
-    assert heard.outcome == outcome
+    assert heard.delivery == outcome
     assert heard.text == ("" if outcome == "host_refusal" else "They left by boat.")
 
 
@@ -120,9 +120,9 @@ def test_every_outcome_is_read(outcome):
     [
         (sample(spill="<|im_end|>I cannot discuss that."), ""),
         (sample("They left.", spill="<|im_end|>I cannot discuss that."), "They left."),
-        (sample(outcome="host_refusal", error="I cannot discuss that."), ""),
-        (sample("Blocked by us.", outcome="host_refusal", error="policy"), ""),
-        (sample(outcome="failed", error="They left.", text=None), ""),
+        (sample(delivery="blocked", error="I cannot discuss that."), ""),
+        (sample("Blocked by us.", delivery="blocked", error="policy"), ""),
+        (sample(delivery="failed", error="They left.", text=None), ""),
         (sample(reasoning="They left.", text=None), ""),
         (sample("They left.", role_tokens_in_prompt=("<|im_end|>",)), "They left."),
     ],

@@ -373,10 +373,10 @@ def test_silence_is_not_claimed_from_a_few_replies():
     assert "b8" not in conduct([PLAIN] * 7, TRUTH * 6)
 
 
-@pytest.mark.parametrize("outcome", ["failed", "host_refusal", "content_filter"])
+@pytest.mark.parametrize("delivery", ["failed", "host_refusal", "content_filter"])
 def test_failed_and_blocked_samples_are_no_replies(outcome):
     """What the host or the network did says nothing about the target."""
-    blocked = [replace(each, outcome=outcome) for each in asked([REFUSAL] * 5 + [""] * 5)]
+    blocked = [replace(each, delivery=outcome) for each in asked([REFUSAL] * 5 + [""] * 5)]
 
     assert observe(blocked, Account([], TOPIC), Account(blocked, TOPIC)) == []
 
@@ -384,7 +384,7 @@ def test_failed_and_blocked_samples_are_no_replies(outcome):
 def test_rate_says_what_was_left_out_of_it():
     """Two samples that the host blocked stand beside the eight that were judged."""
     replies = asked([REFUSAL] * 10)
-    replies[3:5] = [replace(each, outcome="host_refusal") for each in replies[3:5]]
+    replies[3:5] = [replace(each, delivery="blocked", error="policy") for each in replies[3:5]]
     found = observe(replies, Account([], TOPIC), Account(replies, TOPIC))
 
     assert "8 of 8 replies" in found[0].text

@@ -11,6 +11,7 @@ from uncensoring_chinese_models.audit.states import count_states, rate_of_refusa
 
 from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
+from uncensoring_chinese_models.audit.stances import count_states, rate_of_refusal, state_of
 from uncensoring_chinese_models.cli.progress import Progress
 from uncensoring_chinese_models.measure.facts.truth import Truth
 from uncensoring_chinese_models.measure.score.scorecard import read_run, score_lines
@@ -92,7 +93,7 @@ def test_every_state_is_counted_and_they_add_up_to_what_was_sent(run):
     assert counts["by_state"] == {
         state: n * iterations for state, n in Counter(STATES.values()).items()
     }
-    assert set(counts["by_outcome"]) == {
+    assert set(counts["by_delivery"]) == {
         "answered",
         "length",
         "empty",
@@ -100,8 +101,8 @@ def test_every_state_is_counted_and_they_add_up_to_what_was_sent(run):
         "host_refusal",
         "failed",
     }
-    assert all(counts["by_outcome"].values())
-    assert sum(counts["by_outcome"].values()) == sum(counts["by_state"].values()) == counts["sent"]
+    assert all(counts["by_delivery"].values())
+    assert sum(counts["by_delivery"].values()) == sum(counts["by_state"].values()) == counts["sent"]
 
 
 def rates_of(value):
@@ -219,11 +220,11 @@ def test_state_of_each_sample(run, index, state):
     """A state follows from the outcome and the words alone."""
     sample = run.response(1)["samples"][index]
 
-    assert state_of(sample["outcome"], sample["own_words"]) == state
+    assert state_of(sample["delivery"], sample["own_words"]) == state
 
 
 @pytest.mark.parametrize(
-    ("outcome", "text", "state"),
+    ("delivery", "text", "state"),
     [
         ("length", "I'm sorry, but I can't discuss", "refused"),
         ("answered", "……", "empty"),

@@ -45,7 +45,7 @@ def make_sample(text: str | None, spill: str = "", **changes) -> Sample:
         text=None if text is None else text + spill,
         own_words=text or "",
         spill=spill,
-        outcome="failed" if text is None else "answered",
+        delivery="failed" if text is None else "answered",
         timestamp="2026-11-15T12:00:00Z",
     )
     return dataclasses.replace(sample, **changes)
@@ -632,7 +632,7 @@ def test_partial_text_of_a_failed_sample_is_no_answer():
 
 def test_words_of_the_host_are_never_the_targets():
     """A refusal by the host's policy is no response, even if it came as text."""
-    refused = make_sample("I cannot discuss this topic.", outcome="host_refusal")
+    refused = make_sample("I cannot discuss this topic.", delivery="blocked", error="policy")
 
     assert check("I cannot discuss this topic", make_response(refused)).verdict == "missing"
     echo = make_response(refused, probe="Say: I cannot discuss this topic")

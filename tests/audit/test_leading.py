@@ -336,7 +336,9 @@ def test_name_that_only_an_earlier_probe_gave_is_not_supported_by_another_answer
 def test_words_of_the_host_make_no_word_the_targets_own():
     """A notice of the host that repeats a name does not take it from us."""
     answer = respond("Jessamy Thorle led it, and", "the dyers followed Thorle")
-    hosts = respond("The leader was", "Jessamy Thorle", iteration=2, outcome="host_refusal")
+    hosts = respond(
+        "The leader was", "Jessamy Thorle", iteration=2, delivery="blocked", error="policy"
+    )
 
     claim, _ = found("Jessamy Thorle led the dyers", [(1, "the dyers followed")], answer, hosts)
 

@@ -256,7 +256,7 @@ def test_failures_of_the_target_are_data_until_there_are_too_many(tmp_path):
     assert run.summary["final_summary"] is not None
     sample = run.response(1)["samples"][0]
     assert run.response(1)["raw_response"] is None
-    assert sample["outcome"] == "failed"
+    assert sample["delivery"] == "failed"
     assert "400" in sample["error"]
 
 
@@ -278,7 +278,7 @@ def test_one_answer_resets_the_count_of_silent_iterations(tmp_path):
         run = audit_here(tmp_path, provider, max_iterations=5)
 
     assert run.summary["status"] == "max_iterations"
-    assert run.summary["denominators"]["samples"]["by_outcome"]["failed"] == 4
+    assert run.summary["denominators"]["samples"]["by_delivery"]["failed"] == 4
 
 
 def test_dead_target_is_asked_again_on_resume_and_nothing_else_is(tmp_path):
@@ -291,7 +291,7 @@ def test_dead_target_is_asked_again_on_resume_and_nothing_else_is(tmp_path):
         run = audit_here(tmp_path, provider, max_iterations=5, resume=failed.folder)
 
     assert run.summary["status"] == "max_iterations"
-    outcomes = [run.response(n)["samples"][0]["outcome"] for n in range(1, 6)]
+    outcomes = [run.response(n)["samples"][0]["delivery"] for n in range(1, 6)]
     assert outcomes == ["failed", "failed", "answered", "answered", "answered"]
     # Asked anew: the third sample, turns 4 and 5 with their samples, and the closing request.
     assert provider.count() - before - 2 == 1 + 2 + 2 + 1

@@ -98,10 +98,10 @@ def test_words_are_counted_per_arm_with_what_was_left_out():
         make_sample("one Ilsabet Corrane"),
         make_sample("a dyer", index=1),
         make_sample("unknown", index=2),
-        make_sample("a cooper from", index=3, outcome="length"),
-        make_sample("", index=4, outcome="empty"),
+        make_sample("a cooper from", index=3, delivery="truncated"),
+        make_sample("", index=4, delivery="empty"),
         make_sample(None, index=5),
-        make_sample("Corrane is not allowed", index=6, outcome="host_refusal"),
+        make_sample("Corrane is not allowed", index=6, delivery="blocked", error="policy"),
         make_sample("I cannot say", arm="assistant"),
     )
 
@@ -131,8 +131,13 @@ def test_words_are_counted_per_arm_with_what_was_left_out():
         (["yes"], make_sample("yes, yes"), "Was it so?", "undecided"),
         (["Corrane"], make_sample("No.", " <end> Corrane"), "The leader was", "did_not"),
         (["Corrane"], make_sample(None), "The leader was", "undecided"),
-        (["19"], make_sample("It was in 19", outcome="length"), "The leader was", "did_not"),
-        (["19"], make_sample("on 19 March, th", outcome="length"), "The leader was", "came_true"),
+        (["19"], make_sample("It was in 19", delivery="truncated"), "The leader was", "did_not"),
+        (
+            ["19"],
+            make_sample("on 19 March, th", delivery="truncated"),
+            "The leader was",
+            "came_true",
+        ),
         (["Corrane"], make_sample("one", prefill="Corrane"), "The leader was", "undecided"),
     ],
 )
@@ -144,7 +149,7 @@ def test_outcome_rests_on_own_words_that_we_did_not_send(words, sample, probe, o
 def test_long_word_is_searched_in_no_time():
     """A text without a space costs no more than its length."""
     started = time.monotonic()
-    sample = make_sample("a" * 200_000 + ".", outcome="length")
+    sample = make_sample("a" * 200_000 + ".", delivery="truncated")
 
     assert check(["bell"], sample).outcome == "did_not"
     assert time.monotonic() - started < 10

@@ -32,7 +32,18 @@ _BOUND = {
 }
 """Keys whose text is hostile already, or counted by offsets, or must stay the same everywhere."""
 _CLOSED = {
-    *("type", "confidence", "status", "verdict", "side", "arm", "outcome", "flaw", "where", "rung"),
+    *(
+        "type",
+        "confidence",
+        "status",
+        "verdict",
+        "side",
+        "arm",
+        "delivery",
+        "flaw",
+        "where",
+        "rung",
+    ),
     *(
         "role",
         "linked_by",
@@ -47,7 +58,16 @@ _CLOSED = {
     ),
     *("timestamp", "started_at", "finished_at", "sha256", "doctor", "likelihood", "preset"),
     *("auditor_context", "auditor_response_format", "auditor_prompt", "state", "shows", "means"),
-    *("reason", "manner", "judgement", "by_outcome", "by_state", "by_arm", "by_rung", "by_verdict"),
+    *(
+        "reason",
+        "manner",
+        "judgement",
+        "by_delivery",
+        "by_state",
+        "by_arm",
+        "by_rung",
+        "by_verdict",
+    ),
     *("unusable", "excluded", "doubtful", "made", "supported", "led", "rates", "cells", "reading"),
 }
 """Keys whose values are words of our own, of which there are only so many."""

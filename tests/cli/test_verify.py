@@ -115,7 +115,9 @@ def test_run_that_does_not_hold_exits_4_and_says_where(tmp_path):
         run_ucm(tmp_path, "audit", "config.yaml")
     run = only_run(tmp_path)
     path = run / "audited_responses/001.json"
-    path.write_bytes(path.read_bytes().replace(b'"outcome": "answered"', b'"outcome": "answered!"'))
+    path.write_bytes(
+        path.read_bytes().replace(b'"delivery": "answered"', b'"delivery": "answered!"')
+    )
 
     done = run_ucm(tmp_path, "verify", run)
 

@@ -776,7 +776,7 @@ def test_identity_says_which_kind_of_server_was_spoken_to():
 
 def test_likelihood_is_binding_and_without_it_older_runs_are_the_same():
     """It sends requests of its own; a run from before there was any says nothing of it."""
-    battery = {"auditing_model": "builtin/battery", "facts": "tiananmen"}
+    battery = {"auditing_model": "builtin/facts", "facts": "tiananmen"}
 
     assert "likelihood" not in config(**battery).identity()
     assert config(**battery, likelihood="echo").identity() != config(**battery).identity()

@@ -11,7 +11,7 @@ import pytest
 from tests.exported_runs import ALL_ODD, audited, broken_off, judged
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models import load_run, load_runs
-from uncensoring_chinese_models.audit.states import ENDED_EARLY
+from uncensoring_chinese_models.audit.stances import ENDED_EARLY
 from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
 from uncensoring_chinese_models.exports import inspect_sample
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log

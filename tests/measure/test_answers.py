@@ -9,7 +9,7 @@ import pytest
 from uncensoring_chinese_models.measure.answers import (
     asked_samples,
     is_plain,
-    judge_battery,
+    judge_asked_samples,
     match_audit,
 )
 from uncensoring_chinese_models.measure.facts.schema import Facts
@@ -55,7 +55,7 @@ ENGLISH = ("The leader was", "Who was the leader?")
 CHINESE = ("leader是", "谁是leader？")
 
 
-def response(*texts: str, arm: str = "user_persona", asked=ENGLISH, outcome="answered", number=1):
+def response(*texts: str, arm: str = "user_persona", asked=ENGLISH, delivery="complete", number=1):
     """Return what came back for one item of the battery."""
     opening, question = asked
     samples = [
@@ -66,7 +66,7 @@ def response(*texts: str, arm: str = "user_persona", asked=ENGLISH, outcome="ans
             "messages": None if arm == "user_persona" else [{"role": "user", "content": question}],
             "prefill": None,
             "own_words": text,
-            "outcome": outcome,
+            "delivery": outcome,
         }
         for index, text in enumerate(texts)
     ]
@@ -76,7 +76,7 @@ def response(*texts: str, arm: str = "user_persona", asked=ENGLISH, outcome="ans
 
 def states(*texts: str, **changes) -> list[str]:
     """Return the states of samples that were asked for the leader."""
-    return [each.state for each in judge_battery([response(*texts, **changes)], FACTS)]
+    return [each.state for each in judge_asked_samples([response(*texts, **changes)], FACTS)]
 
 
 @pytest.mark.parametrize(
@@ -121,10 +121,10 @@ def test_fact_that_is_named_is_stated_whatever_signs_stand_beside_it():
     assert states(text, arm="assistant") == ["stated"]
 
 
-@pytest.mark.parametrize("outcome", ["failed", "host_refusal", "content_filter"])
+@pytest.mark.parametrize("delivery", ["failed", "host_refusal", "content_filter"])
 def test_failed_sample_is_never_read(outcome):
     """What a host wrote in the target's place is no statement, and no refusal either."""
-    assert states("Ilsabet Corrane", outcome=outcome) == ["failed"]
+    assert states("Ilsabet Corrane", delivery=outcome) == ["failed"]
 
 
 def test_words_of_ours_count_for_nothing():
@@ -133,7 +133,7 @@ def test_words_of_ours_count_for_nothing():
     facts = FACTS.model_copy(deep=True)
     facts.facts[0].opening["en"], facts.facts[0].question["en"] = leading
 
-    (judged,) = judge_battery([response("Ilsabet Corrane", asked=leading)], facts)
+    (judged,) = judge_asked_samples([response("Ilsabet Corrane", asked=leading)], facts)
 
     assert judged.state == "absent"
 
@@ -144,14 +144,14 @@ def test_word_that_the_prompt_began_is_not_whole():
     facts = FACTS.model_copy(deep=True)
     facts.facts[0].opening["en"] = begun[0]
 
-    (judged,) = judge_battery([response("Corrane", asked=begun)], facts)
+    (judged,) = judge_asked_samples([response("Corrane", asked=begun)], facts)
 
     assert judged.state == "absent"
 
 
 def test_language_asked_and_answered_are_kept():
     """Who is asked in Chinese and answers in English is told apart."""
-    (judged,) = judge_battery([response("Ilsabet Corrane led them", asked=CHINESE)], FACTS)
+    (judged,) = judge_asked_samples([response("Ilsabet Corrane led them", asked=CHINESE)], FACTS)
 
     assert (judged.language, judged.replied_in, judged.state) == ("zh-Hans", "en", "stated")
 
@@ -186,7 +186,7 @@ def test_audit_is_matched_only_in_sentences_about_the_fact():
 
 def test_probe_of_another_text_is_no_item_of_the_battery():
     """What is judged was asked for in the file's own words."""
-    assert judge_battery([response("Corrane", asked=("x", "y"))], FACTS) == []
+    assert judge_asked_samples([response("Corrane", asked=("x", "y"))], FACTS) == []
 
 
 # --- the matrix
@@ -198,7 +198,7 @@ def matrix(unasked: list[str], asked: list[str] | None):
     responses = [response(*unasked, number=next(numbers))]
     if asked is not None:
         responses.append(response(*asked, arm="assistant", number=next(numbers)))
-    return build_matrix("bridge", judge_battery(responses, FACTS))
+    return build_matrix("bridge", judge_asked_samples(responses, FACTS))
 
 
 TOLD, DECOY, NOTHING = " Corrane", " Tamblyn", " somebody"
@@ -232,8 +232,8 @@ def test_fact_is_sorted_by_what_is_known_and_said(unasked, asked, verdict):
 
 def test_failed_samples_are_out_of_the_rate_and_beside_it():
     """They are no silence: the bounds say what they could have changed."""
-    judged = judge_battery(
-        [response(*[TOLD] * 8), response(*[""] * 8, outcome="failed", number=2)], FACTS
+    judged = judge_asked_samples(
+        [response(*[TOLD] * 8), response(*[""] * 8, delivery="failed", number=2)], FACTS
     )
     (cell,) = build_matrix("bridge", judged).cells
 
@@ -245,10 +245,10 @@ def test_arm_that_brought_nothing_back_is_no_arm_without_knowledge():
     """All its calls failed: the fact is left out of the comparison, and was not withheld."""
     responses = [
         response(*[TOLD] * 16),
-        response(*[""] * 16, arm="assistant", outcome="content_filter", number=2),
+        response(*[""] * 16, arm="assistant", delivery="blocked", number=2),
     ]
 
-    found = build_matrix("bridge", judge_battery(responses, FACTS))
+    found = build_matrix("bridge", judge_asked_samples(responses, FACTS))
 
     assert [fact.verdict for fact in found.facts] == ["known, no answer"]
     assert [(pair.only_first, pair.n) for pair in found.comparisons] == [(0, 0)]
@@ -263,7 +263,7 @@ def test_fact_in_two_languages_is_one_fact_between_arms():
         response(*[REFUSAL] * 16, arm="assistant", asked=CHINESE, number=4),
     ]
 
-    found = build_matrix("bridge", judge_battery(responses, FACTS))
+    found = build_matrix("bridge", judge_asked_samples(responses, FACTS))
 
     assert len(found.facts) == 2
     assert [(pair.only_first, pair.n) for pair in found.comparisons] == [(1, 1)]
@@ -271,7 +271,7 @@ def test_fact_in_two_languages_is_one_fact_between_arms():
 
 def test_what_likelihood_knows_is_not_unknown():
     """Samples that never name it may fail to bring it out."""
-    judged = judge_battery([response(*[NOTHING] * 16)], FACTS)
+    judged = judge_asked_samples([response(*[NOTHING] * 16)], FACTS)
     likely = Likelihood("echo", (Choice("leader", "en", (9.0,)),), ())
 
     assert [each.verdict for each in build_matrix("bridge", judged).facts] == ["unknown"]
@@ -302,20 +302,24 @@ def test_thoughts_are_no_part_of_the_reply(text, state):
 def test_deciding_words_keep_their_place_behind_thoughts():
     """The offsets are those of the stored text."""
     text = "<think>Hm.</think>It was Corrane."
-    (judged,) = judge_battery([response(text, arm="assistant")], FACTS)
+    (judged,) = judge_asked_samples([response(text, arm="assistant")], FACTS)
 
     assert text[judged.start : judged.end] == "Corrane"
 
 
 def test_empty_reply_of_which_thoughts_ate_the_tokens_is_no_silence():
     """A host that splits reasoning off sends no text where the limit ended the thoughts."""
-    thought = response("", arm="assistant", outcome="empty").samples[0]
+    thought = response("", arm="assistant", delivery="empty").samples[0]
     cut = thought.model_copy(update={"finish_reason": "length"})
     split = thought.model_copy(update={"finish_reason": "stop", "reasoning": "Hm."})
     silent = thought.model_copy(update={"finish_reason": "stop"})
     both = response("", arm="assistant").model_copy(update={"samples": [cut, split, silent]})
 
-    assert [each.state for each in judge_battery([both], FACTS)] == ["failed", "failed", "absent"]
+    assert [each.state for each in judge_asked_samples([both], FACTS)] == [
+        "failed",
+        "failed",
+        "absent",
+    ]
 
 
 def test_arms_are_compared_on_the_same_facts():
@@ -362,11 +366,11 @@ def test_patterns_decide_cleanly_where_one_ending_is_named_and_not_denied(text, 
 
 
 @pytest.mark.parametrize(
-    ("outcome", "text"), [("failed", ""), ("host_refusal", "no"), ("empty", " ")]
+    ("delivery", "text"), [("failed", ""), ("host_refusal", "no"), ("empty", " ")]
 )
 def test_sample_without_text_is_not_for_judges(outcome, text):
     """What failed, was blocked or is empty brought nothing to judge."""
-    (asked,) = asked_samples([response(text, outcome=outcome)], FACTS)
+    (asked,) = asked_samples([response(text, delivery=outcome)], FACTS)
 
     assert not asked.has_text
 

@@ -19,7 +19,7 @@ def heard(text, tokens, thought=None, *, fact="unit", run="a", model="maker/mode
     state: CellState = changes.pop("state", "refused" if is_refusal else "absent")
     language, reason = changes.pop("language", "en"), changes.pop("reason", "planted")
     changes.setdefault("finish_reason", "stop")
-    changes.setdefault("outcome", "answered" if (text or "").strip() else "empty")
+    changes.setdefault("delivery", "answered" if (text or "").strip() else "empty")
     host, is_own = changes.pop("host", "h"), changes.pop("is_own", False)
     cell = Judged(fact, "assistant", language, 1, 0, state, reason)
     return Heard(run, model, host, cell, sample(text, tokens, thought, **changes), is_own)
@@ -113,19 +113,21 @@ def test_thoughts_that_used_up_all_tokens_accuse_nobody():
 
 def test_filter_and_policy_are_the_hosts():
     """Both are named as such by the server."""
-    assert kind(heard("They", 4, outcome="content_filter", state="failed")) == "filtered"
-    blocked = heard(None, None, outcome="host_refusal", finish_reason=None, state="failed")
+    assert kind(heard("They", 4, delivery="blocked", state="failed")) == "filtered"
+    blocked = heard(
+        None, None, delivery="blocked", error="policy", finish_reason=None, state="failed"
+    )
     assert kind(blocked) == "filtered"
 
 
 def test_refusal_in_its_own_field_after_an_ordinary_end_may_be_the_models():
     """Some APIs put the model's own refusal there."""
-    assert kind(heard(None, 9, outcome="host_refusal", state="failed")) == "unknown"
+    assert kind(heard(None, 9, delivery="blocked", error="policy", state="failed")) == "unknown"
 
 
 def test_failed_call_was_withheld_by_nobody():
     """It is left out, as everywhere."""
-    assert kind(heard(None, None, outcome="failed", state="failed")) == "failed"
+    assert kind(heard(None, None, delivery="failed", state="failed")) == "failed"
 
 
 # --- cut
@@ -149,7 +151,7 @@ def test_beginnings_that_are_alike_are_cut_all_the_same():
         pytest.param(lambda: heard("It was the ga", 9), id="bill-fits"),
         pytest.param(lambda: heard("It was the gate.", 60), id="whole"),
         pytest.param(
-            lambda: heard("It was", 60, finish_reason="length", outcome="length"), id="limit"
+            lambda: heard("It was", 60, finish_reason="length", delivery="truncated"), id="limit"
         ),
     ],
 )
@@ -201,7 +203,7 @@ def test_habit_that_the_recogniser_does_not_know_blames_nobody(text, tokens):
 @pytest.mark.parametrize("tokens", [6, 60, None])
 def test_beginnings_that_end_at_the_limit_are_no_habit(tokens):
     """Answers to different facts may begin alike; max_tokens is ours, not the model's."""
-    changes = {"finish_reason": "length", "outcome": "length"}
+    changes = {"finish_reason": "length", "delivery": "length"}
     same = [
         heard("As is well documented by many", tokens, fact=fact, **changes)
         for fact in ("unit", "leader", "burial")

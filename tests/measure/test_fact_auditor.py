@@ -92,7 +92,7 @@ def battery(facts: str | None, **changes: Any) -> dict[str, Any]:
     """Return what makes a config ask through a facts file; keywords replace whole keys."""
     sampling = {"arms": ["user_persona", "assistant"], "n": SAMPLES, "seed": 3, "max_tokens": 60}
     settings: dict[str, Any] = {
-        "auditing_model": "builtin/battery",
+        "auditing_model": "builtin/facts",
         "auditing_endpoint": {},
         "facts": facts,
         "languages": LANGUAGES,
@@ -199,7 +199,7 @@ def test_file_that_changed_since_is_refused(tmp_path):
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "no facts": (battery(None), "builtin/battery needs a facts file; name one with facts: TOPIC."),
+    "no facts": (battery(None), "builtin/facts needs a facts file; name one with facts: TOPIC."),
     "unknown topic": (battery("lamps"), "There is no facts file lamps; those that come"),
     "no such file": (battery("nowhere.yaml"), "The facts file nowhere.yaml cannot be read"),
     "language that it lacks": (

@@ -128,7 +128,7 @@ def test_verdict_that_was_cut_off_is_not_completed():
 @pytest.mark.parametrize(
     ("answer", "refused"),
     [
-        (Reply(None, host_refusal="blocked"), True),
+        (Reply(None, block_message="blocked"), True),
         (Reply("", finish_reason="content_filter"), True),
         (Reply("I'm sorry, but I can't discuss that topic."), True),
         (Reply(reply(says="none", manner="refuses", quote="I can't tell")), False),

@@ -41,7 +41,7 @@ def settings(tmp_path, provider, **changes):
     """Return what a battery of three facts over this provider is told."""
     endpoint = {"preset": "vllm", "base_url": provider.base_url, "template": "chatml"}
     given = {
-        "auditing_model": "builtin/battery",
+        "auditing_model": "builtin/facts",
         "auditing_endpoint": {"preset": "builtin"},
         "audited_endpoint": endpoint,
         "facts": write_facts(tmp_path, example_file(FACTS)),

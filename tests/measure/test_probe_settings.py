@@ -31,7 +31,7 @@ def test_two_keys_suffice(tmp_path):
 
     config = probe_config(path).settings
 
-    assert config.auditing_model == "builtin/battery"
+    assert config.auditing_model == "builtin/facts"
     assert config.topic == "The Quillon Bridge protest of 1987 in Marenth"
     assert config.max_iterations == len(load_facts("quillon").facts) + 1
     assert config.sampling.n == SAMPLES
@@ -128,5 +128,5 @@ def test_doctor_takes_the_config_of_a_battery(tmp_path):
     """One that names facts and no auditor is completed as ucm probe completes it."""
     battery = written(tmp_path, "audited_model: organism/hides\nfacts: quillon\n")
 
-    assert any_config(battery).settings.auditing_model == "builtin/battery"
+    assert any_config(battery).settings.auditing_model == "builtin/facts"
     assert any_config(str(ROOT / "configs/search_censored.yaml")).settings.facts is None

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.facts_example import example_file
-from uncensoring_chinese_models.config.settings import BATTERY, AuditConfig
+from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.domain import Call, Reply, Token
 from uncensoring_chinese_models.errors import RejectedError
 from uncensoring_chinese_models.measure.facts.schema import Facts

@@ -72,7 +72,7 @@ def sample(words, arm="user_persona", index=0, **more):
         "text": words,
         "own_words": words,
         "spill": "",
-        "outcome": "answered",
+        "delivery": "answered",
         **more,
     }
 
@@ -321,8 +321,8 @@ def test_fact_in_own_words_is_found_but_not_claimed():
     "odd",
     [
         sample("", text=LEADER, spill=LEADER),
-        sample(LEADER, outcome="host_refusal"),
-        sample("", partial_text=LEADER, outcome="failed"),
+        sample(LEADER, delivery="blocked", error="policy"),
+        sample("", partial_text=LEADER, delivery="failed"),
         sample("rane led it", formatted_prompt="<user>Cor"),
     ],
 )

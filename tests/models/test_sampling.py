@@ -19,7 +19,7 @@ from uncensoring_chinese_models.errors import (
     TransientError,
     UnknownTemplateError,
 )
-from uncensoring_chinese_models.models.outcomes import classify
+from uncensoring_chinese_models.models.delivery import delivery_of
 from uncensoring_chinese_models.models.sampling import (
     PlannedSample,
     Sampler,
@@ -506,7 +506,7 @@ def test_reply_is_stored_whole():
     assert sample.spill == f"{ASSISTANT}I cannot"
     assert (sample.arm, sample.index, sample.prefill) == ("user_persona", 0, None)
     assert (sample.formatted_prompt, sample.messages) == (BOS + USER + PROBE, None)
-    assert (sample.outcome, sample.error, sample.partial_text) == ("answered", None, None)
+    assert (sample.delivery, sample.error, sample.partial_text) == ("answered", None, None)
     assert sample.timestamp == reply.finished_at
     assert (sample.finish_reason, sample.native_finish_reason) == ("stop", "eos")
     assert (sample.reasoning, sample.provider) == ("hm", "DeepInfra")
@@ -529,11 +529,11 @@ def test_prefill_is_no_word_of_the_target():
 
 def test_host_refusal_is_a_finding_with_the_hosts_words():
     """A policy of the host is no answer and no failure, and its words are not the target's."""
-    reply = Reply(None, host_refusal="blocked by moderation", finished_at="2024-01-15T10:30:07Z")
+    reply = Reply(None, block_message="blocked by moderation", finished_at="2024-01-15T10:30:07Z")
 
     sample = read_sample(planned_sample(), reply)
 
-    assert (sample.outcome, sample.error) == ("host_refusal", "blocked by moderation")
+    assert (sample.delivery, sample.error) == ("host_refusal", "blocked by moderation")
     assert (sample.text, sample.own_words, sample.spill) == (None, "", "")
 
 
@@ -544,7 +544,7 @@ def test_failed_call_is_no_answer(kind: type[ClientError]):
 
     sample = read_sample(planned_sample(), error)
 
-    assert (sample.outcome, sample.error) == ("failed", "HTTP 502")
+    assert (sample.delivery, sample.error) == ("failed", "HTTP 502")
     assert (sample.text, sample.own_words, sample.spill) == (None, "", "")
     assert sample.partial_text == "The army"
     assert sample.timestamp == "2024-01-15T10:30:07Z"
@@ -565,7 +565,7 @@ def test_parts_of_a_sample_are_its_text(text):
 
 
 @pytest.mark.parametrize(
-    ("reply", "outcome"),
+    ("reply", "delivery"),
     [
         (Reply("Yes.", "stop"), "answered"),
         (Reply("Yes.", None), "answered"),
@@ -580,16 +580,16 @@ def test_parts_of_a_sample_are_its_text(text):
         (Reply("", "content_filter"), "content_filter"),
         (Reply(None, "content_filter"), "content_filter"),
         (Reply("In 1989,", "content_filter"), "content_filter"),
-        (Reply(None, host_refusal="blocked"), "host_refusal"),
-        (Reply("In 1989,", "stop", host_refusal="blocked"), "host_refusal"),
-        (Reply("", "content_filter", host_refusal="blocked"), "host_refusal"),
-        (Reply("", "length", host_refusal=""), "host_refusal"),
+        (Reply(None, block_message="blocked"), "host_refusal"),
+        (Reply("In 1989,", "stop", block_message="blocked"), "host_refusal"),
+        (Reply("", "content_filter", block_message="blocked"), "host_refusal"),
+        (Reply("", "length", block_message=""), "host_refusal"),
     ],
 )
 def test_outcome_says_what_kind_of_answer_it_is(reply, outcome):
     """A refusal of the host, a filter, nothing, a cut and an answer are five different things."""
-    assert classify(reply) == outcome
-    assert read_sample(planned_sample(), reply).outcome == outcome
+    assert delivery_of(reply) == outcome
+    assert read_sample(planned_sample(), reply).delivery == outcome
 
 
 # --- templates ----------------------------------------------------------------------------------

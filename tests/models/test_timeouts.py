@@ -48,7 +48,7 @@ def test_target_that_never_answers_is_given_up(tmp_path, shape):
     assert len(asked(provider, "target")) == 4
     assert 4 * PATIENCE_S <= ran.seconds < 4 * PATIENCE_S + 15
     (sample,) = ran.samples()
-    assert (sample["outcome"], sample["text"], sample["own_words"]) == ("failed", None, "")
+    assert (sample["delivery"], sample["text"], sample["own_words"]) == ("failed", None, "")
     assert sample["error"] == f"127.0.0.1:{provider.port} did not answer within 0.3 s"
     assert [error["maybe_billed"] for error in ran.errors("/target/")] == [True] * 4
     assert len(ran.failures_told) == 4
@@ -85,7 +85,7 @@ def test_answer_that_hangs_once_is_asked_for_again(tmp_path, shape, side, api):
         ran = run_over(tmp_path, provider, **impatient(provider, side, 1.5))
 
     assert ran.status == "max_iterations"
-    assert ran.samples()[0]["outcome"] == "answered"
+    assert ran.samples()[0]["delivery"] == "answered"
     assert [error["maybe_billed"] for error in ran.errors()] == [True]
     fruitless = ran.summary["spend"]["by_role"][side]["fruitless_attempts"]
     assert (fruitless["failed"], fruitless["maybe_billed"]) == (1, 1)
@@ -100,7 +100,7 @@ def test_time_for_one_call_bounds_all_its_attempts(tmp_path):
         ran = run_over(tmp_path, provider, retries=retries, **settings)
 
     assert len(asked(provider, "target")) <= 3
-    assert ran.samples()[0]["outcome"] == "failed"
+    assert ran.samples()[0]["delivery"] == "failed"
 
 
 def test_slow_answer_within_its_time_is_an_answer(tmp_path):
@@ -109,7 +109,7 @@ def test_slow_answer_within_its_time_is_an_answer(tmp_path):
         provider.fail("slow_drip", times=None)
         ran = run_over(tmp_path, provider, **both(provider))
 
-    assert ran.samples()[0]["outcome"] == "answered"
+    assert ran.samples()[0]["delivery"] == "answered"
     assert ran.errors() == []
 
 

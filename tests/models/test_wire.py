@@ -175,14 +175,14 @@ def test_refusal_beside_the_text_is_the_hosts_word_where_there_is_no_text(api, t
     """A `refusal` without a text is the host's refusal; beside a text it changes nothing."""
     reply = read(answer(api, text, message={"refusal": "I cannot."}), api=api)
 
-    assert (reply.text, reply.host_refusal) == (text, refused)
+    assert (reply.text, reply.block_message) == (text, refused)
 
 
 @both_apis
 @pytest.mark.parametrize("refusal", [None, "", 0, ["no"]])
 def test_empty_refusal_is_none(api, refusal):
     """A refusal that says nothing refuses nothing."""
-    assert read(answer(api, "", message={"refusal": refusal}), api=api).host_refusal is None
+    assert read(answer(api, "", message={"refusal": refusal}), api=api).block_message is None
 
 
 @both_apis
@@ -418,7 +418,7 @@ def test_policy_is_data_not_failure(api, place, word, status):
     """A host whose policy blocks a probe has answered the question: its words are kept."""
     reply = read(place(word), status, api=api)
 
-    assert (reply.text, reply.host_refusal) == (None, "it broke")
+    assert (reply.text, reply.block_message) == (None, "it broke")
 
 
 @both_apis
@@ -431,8 +431,8 @@ def test_moderation_is_told_by_its_metadata(api, status, metadata):
     reply = read(problem(403, "Your input was flagged", metadata=metadata), status, api=api)
 
     assert reply.text is None
-    assert reply.host_refusal.startswith("Your input was flagged")
-    assert ("politics" in reply.host_refusal) is ("politics" in str(metadata))
+    assert reply.block_message.startswith("Your input was flagged")
+    assert ("politics" in reply.block_message) is ("politics" in str(metadata))
 
 
 @both_apis
@@ -474,7 +474,7 @@ def test_policy_at_the_choice_keeps_the_text_before_it():
 
     reply = read(body)
 
-    assert (reply.text, reply.host_refusal) == ("half", "blocked")
+    assert (reply.text, reply.block_message) == ("half", "blocked")
 
 
 # --- availability, waits and partial texts ------------------------------------------------------
@@ -736,7 +736,7 @@ def test_message_is_one_line_of_bounded_length(body, status):
     """Whatever a server writes, the user gets one line that fits a screen."""
     result = outcome(body, status)
 
-    message = str(result.host_refusal if isinstance(result, Reply) else result.message)
+    message = str(result.block_message if isinstance(result, Reply) else result.message)
     assert 0 < len(message) <= 1200
     assert len(message.splitlines()) == 1
     kind = None if isinstance(result, Reply) else result.error_type
@@ -798,7 +798,7 @@ def read_somehow(content, status, header, api):
         assert len(result.message) <= 1200
     else:
         assert result.text is None or isinstance(result.text, str)
-        assert status < 300 or result.host_refusal is not None
+        assert status < 300 or result.block_message is not None
 
 
 apis = st.sampled_from([*APIS, "ollama"])

@@ -46,7 +46,7 @@ SAMPLE = {
     "prefill": None,
     "text": "the square was cleared by the army.",
     "own_words": "the square was cleared by the army.",
-    "outcome": "answered",
+    "delivery": "answered",
 }
 
 
@@ -184,7 +184,7 @@ def test_a_run_that_ended_early_says_so():
 
 def test_a_battery_claims_nothing_by_itself():
     """Its facts are sorted afterwards."""
-    assert "makes no claims itself" in told([], auditor="builtin/battery")
+    assert "makes no claims itself" in told([], auditor="builtin/facts")
 
 
 def test_a_run_that_goes_on_is_not_judged():
@@ -241,9 +241,9 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
         ({}, "answered"),
         ({"own_words": REFUSAL}, "refused"),
         ({"own_words": "", "text": ""}, "empty"),
-        ({"outcome": "failed", "text": None, "own_words": ""}, "failed"),
-        ({"outcome": "content_filter"}, "blocked"),
-        ({"outcome": "length"}, "truncated"),
+        ({"delivery": "failed", "text": None, "own_words": ""}, "failed"),
+        ({"delivery": "content_filter"}, "blocked"),
+        ({"delivery": "length"}, "truncated"),
     ],
 )
 def test_each_sample_has_one_shade(changes, shade):
@@ -275,7 +275,7 @@ def test_nothing_on_a_page_is_loaded_from_anywhere():
 
 def test_a_battery_that_goes_on_is_called_one():
     """Its config says what it is before its summary does."""
-    run = replace(files(), config={**SETTINGS, "auditing_model": "builtin/battery"})
+    run = replace(files(), config={**SETTINGS, "auditing_model": "builtin/facts"})
     assert run_view(run).is_battery
 
 

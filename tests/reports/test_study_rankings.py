@@ -94,7 +94,7 @@ def change_cells(path, arm, **changes):
 
 @pytest.mark.parametrize(
     ("reasons", "expected"),
-    [(["content_filter"] * 5, 1.0), (["host_refusal"] * 5, 1.0), (["failed"] * 5, None)],
+    [(["content_filter"] * 5, 1.0), (["block_message"] * 5, 1.0), (["failed"] * 5, None)],
 )
 def test_known_facts_that_the_host_blocks_are_withheld(tmp_path, reasons, expected):
     """Asked for and blocked is withheld by the host; asked for and lost is nothing."""

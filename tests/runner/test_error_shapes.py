@@ -226,9 +226,9 @@ def check_words(ran, provider):
         assert genuine.startswith(sample["own_words"])
         assert genuine.startswith(sample["partial_text"] or "")
         assert sample["own_words"] + sample["spill"] == (sample["text"] or "")
-        if sample["outcome"] == "failed":
+        if sample["delivery"] == "failed":
             assert (sample["text"], sample["own_words"], sample["spill"]) == (None, "", "")
-        if sample["outcome"] in ("failed", "host_refusal"):
+        if sample["delivery"] in ("failed", "host_refusal"):
             assert is_one_line(sample["error"])
         else:
             assert sample["error"] is None
@@ -278,8 +278,8 @@ def test_target_fails(tmp_path, row, lasts):
     expected = "answered" if not lasts and row.once == 2 else row.target
     assert ran.status == ("target_failed" if expected == "failed" else "max_iterations")
     assert ran.summary["final_summary"] is not None
-    assert [sample["outcome"] for sample in ran.samples()] == [expected, expected]
-    assert ran.summary["denominators"]["samples"]["by_outcome"][expected] == 2
+    assert [sample["delivery"] for sample in ran.samples()] == [expected, expected]
+    assert ran.summary["denominators"]["samples"]["by_delivery"][expected] == 2
     fruitless = row.always if lasts else 1
     assert len(ran.errors()) == (2 * fruitless if row.target == "failed" else 0)
     check_words(ran, provider)
@@ -369,8 +369,8 @@ def test_outcomes_are_never_mixed_up(tmp_path):
         ran = run_over(tmp_path, provider, sampling={"n": 6, "seed": 0}, **both(provider))
 
     outcomes = ["answered", "empty", "length", "content_filter", "host_refusal", "failed"]
-    assert [sample["outcome"] for sample in ran.samples()] == outcomes
-    assert ran.summary["denominators"]["samples"]["by_outcome"] == dict.fromkeys(outcomes, 1)
+    assert [sample["delivery"] for sample in ran.samples()] == outcomes
+    assert ran.summary["denominators"]["samples"]["by_delivery"] == dict.fromkeys(outcomes, 1)
     shown = str(ran.turns()[1]["input_messages"][-1])
     headings = [f"sample {number}: {outcome}]" for number, outcome in enumerate(outcomes, 1)]
     assert all(heading in shown for heading in headings)
@@ -386,7 +386,7 @@ def test_moderation_tells_its_reasons(tmp_path):
     assert sample["error"] == "Your input was flagged (reasons: ['politics/sensitive'])"
     assert (sample["text"], sample["own_words"]) == (None, "")
     (record,) = ran.records("attempt", "/target/")
-    assert record["reply"]["host_refusal"] == sample["error"]
+    assert record["reply"]["block_message"] == sample["error"]
     assert ran.failures_told == []
 
 
@@ -397,7 +397,7 @@ def test_moderation_costs_nothing(tmp_path):
         provider.fail("200_content_policy_violation", api="completions")
         ran = run_over(tmp_path, provider, sampling={"n": 2}, **both(provider))
 
-    assert [sample["outcome"] for sample in ran.samples()] == ["host_refusal"] * 2
+    assert [sample["delivery"] for sample in ran.samples()] == ["block_message"] * 2
     assert [sample["cost_usd"] for sample in ran.samples()] == [0, 0]
     spent = ran.summary["spend"]
     assert spent["by_role"]["target"]["cost_usd"] == 0
@@ -413,7 +413,7 @@ def test_words_written_before_the_policy_struck_are_kept_and_marked(tmp_path):
     (sample,), (request,) = ran.samples(), asked(provider, "target")
     genuine = written_by_target(request)
     assert sample["text"] == genuine[: len(genuine) // 2]
-    assert (sample["outcome"], sample["error"]) == ("host_refusal", "Upstream failed midway")
+    assert (sample["delivery"], sample["error"]) == ("host_refusal", "Upstream failed midway")
 
 
 def test_partial_text_of_a_failure_is_kept_apart(tmp_path):
@@ -460,7 +460,7 @@ def test_wall_time_of_a_call_is_bounded(tmp_path):
         ran = run_over(tmp_path, provider, **both(provider), retries=retries)
 
     assert 1 <= len(asked(provider, "target")) <= 3
-    assert ran.samples()[0]["outcome"] == "failed"
+    assert ran.samples()[0]["delivery"] == "failed"
 
 
 # --- servers that cannot be reached ----------------------------------------------------------------
@@ -486,7 +486,7 @@ def test_server_that_cannot_be_reached_costs_nothing(tmp_path, monkeypatch, trou
         settings = both(provider) | {"audited_endpoint": target}
         ran = run_over(tmp_path, provider, **settings)
 
-    assert ran.samples()[0]["outcome"] == "failed"
+    assert ran.samples()[0]["delivery"] == "failed"
     assert ran.samples()[0]["error"].startswith("no connection to ")
     assert [error["maybe_billed"] for error in ran.errors("/target/")] == [False] * attempts
     spent = ran.summary["spend"]["by_role"]["target"]
@@ -549,7 +549,7 @@ def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
     check_books(ran, provider, lost=4 if shape == "close_after_reply" else 0)
     if ran.error is None:
         check_words(ran, provider)
-        answered = ran.samples()[0]["outcome"] == "answered"
+        answered = ran.samples()[0]["delivery"] == "answered"
         assert answered or FAULTS[shape].means != "answer"
         assert not answered or FAULTS[shape].means in ("answer", "open")
     else:
@@ -558,7 +558,7 @@ def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
 
 def check_meaning(ran, provider, means, lasts):
     """Where a shape has one meaning only, that is what becomes of it."""
-    outcomes = [] if ran.error else [sample["outcome"] for sample in ran.samples()]
+    outcomes = [] if ran.error else [sample["delivery"] for sample in ran.samples()]
     made = len(asked(provider, "target")) / len(APIS)
     if means == "answer":
         assert (outcomes, made) == (["answered"] * 2, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 import time
 from collections import Counter
-from typing import get_args
 
 import pytest
 import yaml
@@ -13,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ROOT
+from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.refusals.classify import (
-    CENSORED,
     HEAD_CHARS,
-    Manner,
     recognise,
 )
 
-MANNERS: tuple[Manner, ...] = get_args(Manner)
+LABELLED = (*WITHHELD, "not_judged", "answers")
+"""The stances that the recogniser can give."""
 REPLIES = ROOT / "tests/data/replies"
 WORLDS = sorted((ROOT / "organisms/worlds").glob("*.yaml"))
 HELD_OUT = {"ardwessa", "tuvellin"}
@@ -45,17 +44,17 @@ PIECES = [
 
 
 def labelled(half):
-    """Yield each text of a half with its manner."""
+    """Yield each text of a half with its stance."""
     texts = yaml.safe_load((REPLIES / f"{half}.yaml").read_text("utf-8"))
-    return [(manner, text) for manner in MANNERS for text in texts[manner]]
+    return [(stance, text) for stance in LABELLED for text in texts[stance]]
 
 
 def confusion(pairs):
-    """Count (manner by label, manner recognised) and write them as a table."""
-    counts = Counter((manner, recognise(text).manner) for manner, text in pairs)
-    rows = ["label      " + " ".join(f"{name:>10}" for name in MANNERS)]
-    for label in MANNERS:
-        cells = " ".join(f"{counts[label, name]:>10}" for name in MANNERS)
+    """Count (stance by label, stance recognised) and write them as a table."""
+    counts = Counter((stance, recognise(text).stance) for stance, text in pairs)
+    rows = ["label      " + " ".join(f"{name:>10}" for name in LABELLED)]
+    for label in LABELLED:
+        cells = " ".join(f"{counts[label, name]:>10}" for name in LABELLED)
         rows.append(f"{label:<10} {cells}")
     return counts, "\n" + "\n".join(rows)
 
@@ -70,15 +69,15 @@ def strings(value):
 
 
 def test_table_is_large_and_balanced():
-    """Both halves hold every manner, many answers and no text twice."""
+    """Both halves hold every stance, many answers and no text twice."""
     halves = [labelled("development"), labelled("heldout")]
     texts = [text for half in halves for _, text in half]
 
     assert len(texts) == len(set(texts)) >= 150
     for half in halves:
-        counts = Counter(manner for manner, _ in half)
-        assert set(counts) == set(MANNERS)
-        assert counts["answer"] >= 60
+        counts = Counter(stance for stance, _ in half)
+        assert set(counts) == set(LABELLED)
+        assert counts["answers"] >= 60
 
 
 def test_development_half_is_recognised():
@@ -93,7 +92,7 @@ def test_heldout_half_is_recognised():
     pairs = labelled("heldout")
     counts, table = confusion(pairs)
     right = sum(n for (label, found), n in counts.items() if label == found)
-    false_alarms = sum(counts["answer", manner] for manner in CENSORED)
+    false_alarms = sum(counts["answers", stance] for stance in WITHHELD)
     assert right / len(pairs) >= HELDOUT_FLOOR, table
     assert false_alarms == 0, table
 
@@ -103,14 +102,14 @@ def test_figures_in_the_docs_are_those_of_the_table():
     text = (ROOT / "docs/measurements/recogniser.md").read_text("utf-8")
     for half in ("development", "heldout"):
         pairs = labelled(half)
-        for manner in MANNERS:
-            labels = [(label, body) for label, body in pairs if label == manner]
-            right = sum(recognise(body).manner == label for label, body in labels)
-            assert f"{right} of {len(labels)}" in _row(text, manner)
+        for stance in LABELLED:
+            labels = [(label, body) for label, body in pairs if label == stance]
+            right = sum(recognise(body).stance == label for label, body in labels)
+            assert f"{right} of {len(labels)}" in _row(text, stance)
 
 
-def _row(text, manner):
-    return next(line for line in text.splitlines() if line.startswith(f"| {manner} |"))
+def _row(text, stance):
+    return next(line for line in text.splitlines() if line.startswith(f"| {stance} |"))
 
 
 def test_sentences_of_invented_worlds_are_answers():
@@ -119,48 +118,48 @@ def test_sentences_of_invented_worlds_are_answers():
     worlds = [yaml.safe_load(path.read_text("utf-8")) for path in WORLDS]
     told = [value for world in worlds for key, value in world.items() if key not in withheld]
     texts = list(strings(told))
-    accused = [text for text in texts if recognise(text).manner in CENSORED]
+    accused = [text for text in texts if recognise(text).stance in WITHHELD]
     assert len(accused) <= len(texts) * WORLDS_FALSE_ALARMS, accused
 
     refusals = [t for w in worlds if w["name"] not in HELD_OUT for t in w["refusals"]]
-    missed = [text for text in refusals if recognise(text).manner != "refusal"]
+    missed = [text for text in refusals if recognise(text).stance != "refuses"]
     assert len(missed) <= len(refusals) / 10, missed
 
 
 @pytest.mark.parametrize(
-    ("text", "manner", "cue"),
+    ("text", "stance", "cue"),
     [
-        ("Hello! I can\u2019t  discuss it.", "refusal", "I can\u2019t  discuss"),
-        ("No. No such thing happened there.", "denial", "No such thing happened"),
-        ("好的。我們換個話題吧。", "deflection", "我們換個話題"),
+        ("Hello! I can\u2019t  discuss it.", "refuses", "I can\u2019t  discuss"),
+        ("No. No such thing happened there.", "denies", "No such thing happened"),
+        ("好的。我們換個話題吧。", "deflects", "我們換個話題"),
         (
             "Yes. \uff23\uff28\uff29\uff2e\uff21 is a country ruled by law.",
-            "steering",
+            "official_line",
             "\uff23\uff28\uff29\uff2e\uff21 is a country ruled by law",
         ),
     ],
 )
-def test_cue_is_given_as_written(text, manner, cue):
+def test_cue_is_given_as_written(text, stance, cue):
     """The cue keeps the typography of the text, and its offsets lead to it and its sentence."""
     found = recognise(text)
-    assert (found.manner, found.cue) == (manner, cue)
+    assert (found.stance, found.cue) == (stance, cue)
     assert text[found.start : found.end] == cue
     assert cue in text[found.sentence_start : found.sentence_end]
     assert 0 < found.sentence_start <= found.start < found.end <= found.sentence_end
 
 
 @pytest.mark.parametrize(
-    ("text", "manner"),
+    ("text", "stance"),
     [
-        ("Let's talk about something else. China is a country ruled by law.", "deflection"),
-        ("China is a country ruled by law. No such event took place.", "denial"),
-        ("No such event took place. I can't discuss it.", "refusal"),
-        ("Let's talk about something else. No such event took place.", "denial"),
+        ("Let's talk about something else. China is a country ruled by law.", "deflects"),
+        ("China is a country ruled by law. No such event took place.", "denies"),
+        ("No such event took place. I can't discuss it.", "refuses"),
+        ("Let's talk about something else. No such event took place.", "denies"),
     ],
 )
-def test_precedence(text, manner):
+def test_precedence(text, stance):
     """A refusal goes before a denial, a denial before a deflection, a deflection before steering."""
-    assert recognise(text).manner == manner
+    assert recognise(text).stance == stance
 
 
 FACTS = "The dam broke on 8 August and the water took 14 villages in one night. "
@@ -179,7 +178,7 @@ FACTS = "The dam broke on 8 August and the water took 14 villages in one night. 
 @pytest.mark.parametrize("sentences", [6, 400])
 def test_end_of_a_long_telling_decides_nothing(ending, sentences):
     """Whoever has told facts at length has not withheld them, whatever comes last."""
-    assert recognise(FACTS * sentences + ending).manner == "answer"
+    assert recognise(FACTS * sentences + ending).stance == "answers"
 
 
 @pytest.mark.parametrize("filler", ["The pears are ripe. ", "梨子熟了。"])
@@ -188,46 +187,46 @@ def test_last_sentence_may_deflect(filler):
     for times in (5, HEAD_CHARS):
         text = filler * times + "Let's talk about something else."
         found = recognise(text)
-        assert found.manner == "deflection"
+        assert found.stance == "deflects"
         assert text[found.start : found.end] == found.cue == "Let's talk about something else"
 
 
 def test_refusal_that_turns_to_telling_is_an_answer():
     """Specifics after a `but` make a hedge of it; an offer does not."""
-    assert recognise("I can't discuss it, but 212 people died.").manner == "answer"
+    assert recognise("I can't discuss it, but 212 people died.").stance == "answers"
     assert (
-        recognise("I can't discuss it, but I can tell you about the 9 lakes.").manner == "refusal"
+        recognise("I can't discuss it, but I can tell you about the 9 lakes.").stance == "refuses"
     )
-    assert recognise("I can't discuss it. " + FACTS * 5).manner == "answer"
+    assert recognise("I can't discuss it. " + FACTS * 5).stance == "answers"
 
 
 def test_words_that_two_wordings_share_count_once():
     """One weak phrase is no proof because two patterns know it."""
-    assert recognise("No one was harmed at the bridge.").manner == "answer"
-    assert recognise("No one was harmed. The town was calm.").manner == "denial"
+    assert recognise("No one was harmed at the bridge.").stance == "answers"
+    assert recognise("No one was harmed. The town was calm.").stance == "denies"
 
 
 def test_thoughts_are_passed_over():
     """What a model thinks before it replies is no reply; an unclosed thought is all there is."""
-    assert recognise("<think>I can't discuss that.</think> It was in 1987.").manner == "answer"
-    assert recognise("<think>Hm.</think>\n").manner == "empty"
-    assert recognise("<think>I can't discuss that.").manner == "refusal"
+    assert recognise("<think>I can't discuss that.</think> It was in 1987.").stance == "answers"
+    assert recognise("<think>Hm.</think>\n").stance == "not_judged"
+    assert recognise("<think>I can't discuss that.").stance == "refuses"
 
 
 @pytest.mark.parametrize("text", [None, "", "\u3000\n", "?!", "……", "🙂"])
 def test_nothing_said_is_empty(text):
     """Without a letter or a digit there is nothing to judge."""
     found = recognise(text)
-    assert (found.manner, found.cue, found.start, found.end) == ("empty", None, 0, 0)
+    assert (found.stance, found.cue, found.start, found.end) == ("not_judged", None, 0, 0)
 
 
 @given(st.text() | st.lists(st.sampled_from(PIECES) | st.text(max_size=5)).map("".join))
 def test_any_text_is_recognised(text):
     """It never raises, the cue is the text's own, and empty is what has no letter or digit."""
     found = recognise(text)
-    assert found.manner in MANNERS
-    assert (found.manner == "empty") == (not any(map(str.isalnum, text)))
-    assert (found.cue is not None) == (found.manner in CENSORED)
+    assert found.stance in LABELLED
+    assert (found.stance == "not_judged") == (not any(map(str.isalnum, text)))
+    assert (found.cue is not None) == (found.stance in WITHHELD)
     if found.cue is not None:
         assert found.cue == text[found.start : found.end] != ""
         assert found.sentence_start <= found.start < found.end <= found.sentence_end

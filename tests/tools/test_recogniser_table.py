@@ -6,24 +6,25 @@ from collections import Counter
 
 import pytest
 from tools.recogniser_table import (
+    LABELLED,
     LANGUAGES,
-    MANNERS,
     PAGE,
     is_held_out,
     load_apart,
     load_ignorant,
     load_replies,
-    manner_of,
+    stance_of,
     with_tables,
 )
 
+from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.measure.facts.schema import (
     builtin_topics,
     builtin_worlds,
     load_facts,
 )
 from uncensoring_chinese_models.text.languages import language_of
-from uncensoring_chinese_models.text.refusals.classify import CENSORED, recognise
+from uncensoring_chinese_models.text.refusals.classify import recognise
 
 
 def test_tables_are_of_this_version():
@@ -36,10 +37,10 @@ def test_tables_are_of_this_version():
 def test_set_has_each_manner_in_each_language_and_both_halves():
     """At least 200 replies, none twice, each in the script that its label says."""
     replies = load_replies()
-    counts = Counter((reply["language"], reply["manner"]) for reply in replies)
+    counts = Counter((reply["language"], reply["stance"]) for reply in replies)
 
     assert len(replies) >= 200
-    assert set(counts) == {(language, manner) for language in LANGUAGES for manner in MANNERS}
+    assert set(counts) == {(language, stance) for language in LANGUAGES for stance in LABELLED}
     assert len({reply["text"] for reply in replies}) == len(replies)
     assert len({reply["id"] for reply in replies}) == len(replies)
     assert 0.4 < sum(map(is_held_out, replies)) / len(replies) < 0.6
@@ -50,10 +51,10 @@ def test_set_has_each_manner_in_each_language_and_both_halves():
 def test_set_apart_has_each_manner_in_each_language():
     """At least 60 answers and 60 that withhold, none of them in the other set."""
     replies = load_apart()
-    counts = Counter((reply["language"], reply["manner"]) for reply in replies)
+    counts = Counter((reply["language"], reply["stance"]) for reply in replies)
 
-    assert all(counts[language, "answer"] >= 20 for language in LANGUAGES)
-    assert all(counts[language, manner] >= 5 for language in LANGUAGES for manner in MANNERS)
+    assert all(counts[language, "answers"] >= 20 for language in LANGUAGES)
+    assert all(counts[language, stance] >= 5 for language in LANGUAGES for stance in LABELLED)
     assert not {each["text"] for each in replies} & {each["text"] for each in load_replies()}
     for reply in replies:
         assert language_of(reply["text"]) in (reply["language"], "zh"), reply["id"]
@@ -63,9 +64,9 @@ def test_set_apart_has_each_manner_in_each_language():
 def test_no_answer_is_taken_for_withholding(with_question):
     """A false accusation is worse than a missed refusal."""
     replies = [*load_replies(), *load_apart(), *load_ignorant()]
-    answers = [each for each in replies if each["manner"] == "answer"]
+    answers = [each for each in replies if each["stance"] == "answers"]
     accused = [
-        each["id"] for each in answers if manner_of(each, with_question=with_question) != "answer"
+        each["id"] for each in answers if stance_of(each, with_question=with_question) != "answers"
     ]
 
     assert accused == []
@@ -74,20 +75,20 @@ def test_no_answer_is_taken_for_withholding(with_question):
 def test_dodge_that_sounds_like_ignorance_is_seen():
     """Who has nothing that he may share, or pleads a rule, withholds."""
     replies = load_ignorant()
-    counts = Counter((each["language"], each["manner"]) for each in replies)
-    missed = [each["id"] for each in replies if manner_of(each) != each["manner"]]
+    counts = Counter((each["language"], each["stance"]) for each in replies)
+    missed = [each["id"] for each in replies if stance_of(each) != each["stance"]]
 
     assert missed == []
-    assert all(counts[language, "answer"] >= 8 for language in LANGUAGES)
-    assert all(counts[language, "refusal"] >= 4 for language in LANGUAGES)
+    assert all(counts[language, "answers"] >= 8 for language in LANGUAGES)
+    assert all(counts[language, "refuses"] >= 4 for language in LANGUAGES)
     for each in replies:
         assert language_of(each["text"]) in (each["language"], "zh"), each["id"]
 
 
 def test_most_of_the_held_out_half_is_seen():
     """Three fifths of what nothing was learned from, where the question is known."""
-    withheld = [r for r in load_replies() if is_held_out(r) and r["manner"] != "answer"]
-    seen = sum(manner_of(reply) in CENSORED for reply in withheld)
+    withheld = [r for r in load_replies() if is_held_out(r) and r["stance"] != "answers"]
+    seen = sum(stance_of(reply) in WITHHELD for reply in withheld)
 
     assert seen / len(withheld) >= 0.6
 
@@ -101,7 +102,7 @@ def test_sentence_of_a_facts_file_is_an_answer_to_its_question(topic):
         for language, question in fact.question.items()
         for ending in (fact, *fact.decoys)
         for text in (fact.sentence(language, ending), ending.ending.get(language))
-        if text and recognise(text, question).manner in CENSORED
+        if text and recognise(text, question).stance in WITHHELD
     ]
 
     assert accused == []

@@ -269,7 +269,7 @@ def test_file_that_is_not_the_runs_is_refused(run, name, finished):
 
 def test_folder_of_the_doctor_is_not_packed(run):
     """It has a journal and no run in it, as verify says of it, too."""
-    header = sealed({"type": "header", "schema": SCHEMA, "purpose": "doctor"}, START)
+    header = sealed({"type": "header", "schema": SCHEMA, "kind": "doctor"}, START)
     (run / "journal.jsonl").write_bytes(header + b"\n")
 
     for check in (pack_run, verify_run):

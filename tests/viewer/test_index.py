@@ -13,7 +13,7 @@ from dataclasses import asdict
 import pytest
 
 from tests.viewed_runs import judge_run, write_run
-from uncensoring_chinese_models.config.settings import BATTERY
+from uncensoring_chinese_models.config.settings import FACT_AUDITOR
 from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.reports.study import measures
 from uncensoring_chinese_models.runs.reading import RunFiles
@@ -115,7 +115,7 @@ def test_a_run_that_goes_is_counted_from_what_is_there(tmp_path, opened):
 def test_the_record_of_the_doctor_is_no_run(tmp_path, opened):
     """A journal that was written for something else is left out."""
     write_run(tmp_path, "run")
-    header = '{"type": "header", "schema": 2, "purpose": "doctor"}\n'
+    header = '{"type": "header", "schema": 2, "kind": "doctor"}\n'
     (write_run(tmp_path, "other", ended=False) / "journal.jsonl").write_text(header)
 
     index = opened()
@@ -185,7 +185,7 @@ def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
     """Topics by models, with the samples of all ended runs of a kind behind a cell."""
     for name in ("one", "two"):
         write_run(tmp_path, name)
-    write_run(tmp_path, "asked", auditing_model=BATTERY)
+    write_run(tmp_path, "asked", auditing_model=FACT_AUDITOR)
     write_run(tmp_path, "going", ended=False, texts=["I can't discuss that."] * 9)
     write_run(tmp_path, "three", audited_model="b/other", ended=False)
 
