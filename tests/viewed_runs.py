@@ -68,7 +68,7 @@ def _response(texts: list[str]) -> dict[str, Any]:
             "text": text,
             "own_words": text,
             "spill": "",
-            "delivery": "answered",
+            "delivery": "complete",
             "timestamp": "2026-01-02T03:04:07Z",
             "latency_s": 0.1,
             "finish_reason": "stop",

@@ -138,7 +138,7 @@ def sample_of(text: str, reply: Reply) -> Asked:
         "messages": [{"role": "user", "content": fact.question[reply.language]}],
         "prefill": None,
         "own_words": text,
-        "delivery": "answered",
+        "delivery": "complete",
     }
     told = {"iteration": 1, "prompt_sent": fact.opening[reply.language], "samples": [sample]}
     response = RecordedResponse.model_validate(told)

@@ -40,7 +40,7 @@ def sample(own_words: str = "", arm: Arm = "user_persona", **changes: Any) -> Sa
         "text": own_words + changes.get("spill", ""),
         "own_words": own_words,
         "spill": "",
-        "delivery": "answered" if own_words else "empty",
+        "delivery": "complete" if own_words else "empty",
         "timestamp": "",
     }
     return Sample(**fields | changes)

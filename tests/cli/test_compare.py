@@ -207,15 +207,16 @@ def test_two_arms_differ_by_the_way_of_asking(hides, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("manner", "kind"), [("erases", "erased"), ("cuts", "cut"), ("filters", "filtered")]
+    ("manner", "delivery"),
+    [("erases", "suspected_block"), ("cuts", "suspected_block"), ("filters", "blocked")],
 )
-def test_host_that_takes_away_is_told_from_the_model(hides, tmp_path, manner, kind):
+def test_host_that_takes_away_is_told_from_the_model(hides, tmp_path, manner, delivery):
     """The same answers of the same model, and yet not: the host is named, the model is not."""
     pair, told = compared(tmp_path, hides["honest"], hides[manner])
 
     assert pair["verdict"] == "host"
     assert pair["withholds"] == {"host": [hides[manner].name], "model": []}
-    assert told["sides"][1]["kinds"][kind] >= 14
+    assert told["sides"][1]["by_delivery"][delivery] >= 14
     assert told["sides"][0]["host"]["successes"] == 0
 
 
@@ -224,10 +225,10 @@ def test_host_that_replaces_is_told_from_a_model_that_repeats_itself(base, tmp_p
     pair, told = compared(tmp_path, base["honest"], base["replaces"])
 
     assert pair["verdict"] == "host"
-    replaced = told["sides"][1]["kinds"]["replaced"]
+    replaced = told["sides"][1]["by_delivery"]["replaced"]
     assert replaced >= 12  # a text as short as the canned one is billed alike
     (canned,) = [each for each in told["canned"] if each["text"] == CANNED]
-    assert (canned["facts"], canned["kinds"]["replaced"]) == (sorted(FACTS), replaced)
+    assert (canned["facts"], canned["withheld_by"]["host"]) == (sorted(FACTS), replaced)
 
 
 def test_honest_host_is_not_accused(hides, tmp_path):
@@ -236,9 +237,11 @@ def test_honest_host_is_not_accused(hides, tmp_path):
 
     assert pair["verdict"] == "same", pair
     assert all(
-        side["kinds"][kind] == 0 for side in told["sides"] for kind in ("erased", "cut", "replaced")
+        side["by_delivery"][delivery] == 0
+        for side in told["sides"]
+        for delivery in ("suspected_block", "replaced")
     )
-    assert any(each["kinds"].get("declined") for each in told["canned"])
+    assert any(each["withheld_by"]["model"] for each in told["canned"])
 
 
 def test_screen_ends_with_the_verdicts(hides, tmp_path):

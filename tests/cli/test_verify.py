@@ -116,7 +116,7 @@ def test_run_that_does_not_hold_exits_4_and_says_where(tmp_path):
     run = only_run(tmp_path)
     path = run / "audited_responses/001.json"
     path.write_bytes(
-        path.read_bytes().replace(b'"delivery": "answered"', b'"delivery": "answered!"')
+        path.read_bytes().replace(b'"delivery": "complete"', b'"delivery": "answered!"')
     )
 
     done = run_ucm(tmp_path, "verify", run)

@@ -8,25 +8,21 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.measure.planted import PLANTED
 from tests.measure.test_token_bills import sample
-from uncensoring_chinese_models.measure.answers import CellState, Judged
+from uncensoring_chinese_models.measure.answers import Judged
 from uncensoring_chinese_models.measure.compare.pairs import pair_sides
-from uncensoring_chinese_models.measure.compare.withheld import KINDS, Heard, Kind
+from uncensoring_chinese_models.measure.compare.withheld import Heard
 
 WORD = sample("x", 1)
-STATES: dict[Kind, CellState] = {
-    "told": "stated",
-    "declined": "refused",
-    "filtered": "failed",
-    "failed": "failed",
-    "unknown": "refused",
-}
 
 
-def heard(kinds: Sequence[Kind], *, run="r", fact="unit", arm="assistant") -> list[Heard]:
-    """Return samples of one fact, in the states that go with their kinds."""
-    states = [STATES.get(kind, "absent") for kind in kinds]
-    cells = [Judged(fact, arm, "en", 1, place, state, "") for place, state in enumerate(states)]
+def heard(kinds: Sequence[str], *, run="r", fact="unit", arm="assistant") -> list[Heard]:
+    """Return samples of one fact to which these things happened."""
+    cells = [
+        Judged(fact, arm, "en", 1, place, *PLANTED[kind][:3], "")
+        for place, kind in enumerate(kinds)
+    ]
     return [Heard(run, "m/m", "h", cell, WORD) for cell in cells]
 
 
@@ -38,7 +34,7 @@ def plant(sides, *, by="run", facts=("unit", "leader", "burial")):
         for fact in facts:
             samples += heard(planted, fact=fact, **{by: side})
             kinds += planted
-    return pair_sides(by, samples, kinds)
+    return pair_sides(by, samples, [PLANTED[kind] for kind in kinds])
 
 
 @pytest.mark.parametrize(
@@ -56,8 +52,8 @@ def plant(sides, *, by="run", facts=("unit", "leader", "burial")):
         ({"declined": 8}, {"told": 8}, "model", {"host": (), "model": ("a",)}),
         ({"declined": 8}, {"otherwise": 8}, "model", {"host": (), "model": ("a",)}),
         ({"told": 8}, {"otherwise": 8}, "telling", {"host": (), "model": ()}),
-        ({"told": 8}, {"unknown": 8}, "unknown", {"host": (), "model": ()}),
-        ({"told": 8}, {"unknown": 3, "otherwise": 5}, "telling", {"host": (), "model": ()}),
+        ({"told": 8}, {"unclear": 8}, "unknown", {"host": (), "model": ()}),
+        ({"told": 8}, {"unclear": 3, "otherwise": 5}, "telling", {"host": (), "model": ()}),
         ({"declined": 8}, {"erased": 8}, "host", {"host": ("b",), "model": ()}),
         ({"told": 16}, {"declined": 8, "erased": 8}, "both", {"host": ("b",), "model": ("b",)}),
         ({"erased": 8}, {"erased": 8}, "same", {"host": (), "model": ()}),
@@ -75,11 +71,11 @@ def test_verdict_says_who_withholds(one, other, verdict, withholds):
 @pytest.mark.parametrize(
     ("one", "other", "verdict"),
     [
-        ({"declined": 8}, {"unknown": 8}, "same"),
-        ({"unknown": 8}, {"erased": 8}, "same"),
-        ({"declined": 8}, {"declined": 1, "unknown": 7}, "same"),
-        ({"declined": 8}, {"otherwise": 7, "unknown": 1}, "model"),
-        ({"declined": 7, "unknown": 1}, {"told": 8}, "model"),
+        ({"declined": 8}, {"unclear": 8}, "same"),
+        ({"unclear": 8}, {"erased": 8}, "same"),
+        ({"declined": 8}, {"declined": 1, "unclear": 7}, "same"),
+        ({"declined": 8}, {"otherwise": 7, "unclear": 1}, "model"),
+        ({"declined": 7, "unclear": 1}, {"told": 8}, "model"),
     ],
 )
 def test_unknown_of_the_lower_side_are_counted_against_a_difference(one, other, verdict):
@@ -91,7 +87,7 @@ def test_unknown_of_the_lower_side_are_counted_against_a_difference(one, other, 
 
 def test_interval_holds_whatever_became_of_the_unknown():
     """It reaches from one end of what they might be to the other, and p goes with it."""
-    (pair,) = plant({"a": {"declined": 8}, "b": {"told": 2, "unknown": 6}}).pairs
+    (pair,) = plant({"a": {"declined": 8}, "b": {"told": 2, "unclear": 6}}).pairs
     test = pair.cells[0].tests["model"]
 
     assert test.difference.estimate == 1.0
@@ -111,10 +107,10 @@ def test_arm_without_a_usable_sample_leaves_the_others_to_tell():
     """A fact is left out only if no arm of it came back on both sides."""
     samples, kinds = [], []
     for run, arm in product("ab", ("assistant", "raw")):
-        planted: list[Kind] = ["failed" if (run, arm) == ("b", "raw") else "told"] * 8
+        planted: list[str] = ["failed" if (run, arm) == ("b", "raw") else "told"] * 8
         samples += heard(planted, run=run, arm=arm)
         kinds += planted
-    (pair,) = pair_sides("run", samples, kinds).pairs
+    (pair,) = pair_sides("run", samples, [PLANTED[kind] for kind in kinds]).pairs
 
     assert (pair.knowledge.n, pair.knowledge.only_first, pair.unheard) == (1, 0, 0)
 
@@ -125,7 +121,7 @@ def test_arm_without_a_usable_sample_leaves_the_others_to_tell():
         ({"declined": 8}, "asking"),
         ({"otherwise": 8}, "asking"),
         ({"erased": 8}, "host"),
-        ({"unknown": 8}, "unknown"),
+        ({"unclear": 8}, "unknown"),
         ({"told": 8}, "same"),
     ],
 )
@@ -144,7 +140,7 @@ def test_cell_has_its_figures():
     told = cell.tests["told"]
 
     assert paired.tests == 9
-    assert [tally.states["stated"] for tally in cell.tallies] == [8, 0]
+    assert [tally.labels["states"] for tally in cell.tallies] == [8, 0]
     assert cell.tallies[1].rate("told").excluded == {"failed": 2}
     assert told.difference.estimate == 1.0
     assert told.difference.low == pytest.approx(0.5, abs=0.05)
@@ -167,7 +163,7 @@ def test_blocked_sample_counts_as_one_that_does_not_tell():
 
 def test_unit_of_one_side_is_listed_and_left_out():
     """It is in no test, in no count of a side, and named."""
-    told: list[Kind] = ["told"] * 8
+    told: list[str] = ["told"] * 8
     asked = [("a", "unit"), ("a", "leader"), ("b", "unit"), ("b", "press")]
     samples = [each for run, fact in asked for each in heard(told, run=run, fact=fact)]
 
@@ -204,7 +200,7 @@ def test_sides_without_anything_in_common_have_no_cells():
     [
         pytest.param({"told": 0.5, "declined": 0.3, "erased": 0.2}, id="all-three"),
         pytest.param({"told": 0.5, "declined": 0.5}, id="told-or-declined"),
-        pytest.param({"told": 0.3, "unknown": 0.3, "otherwise": 0.4}, id="unknown"),
+        pytest.param({"told": 0.3, "unclear": 0.3, "otherwise": 0.4}, id="unknown"),
     ],
 )
 def test_identical_sides_are_rarely_said_to_differ(chances):
@@ -218,7 +214,7 @@ def test_identical_sides_are_rarely_said_to_differ(chances):
             planted = [kinds[place] for place in rng.choice(len(kinds), size=8, p=weights)]
             samples += heard(planted, run=run, fact=fact)
             drawn += planted
-        (pair,) = pair_sides("run", samples, drawn).pairs
+        (pair,) = pair_sides("run", samples, [PLANTED[kind] for kind in drawn]).pairs
         wrong += pair.verdict != "same"
 
     assert wrong / 200 <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5
@@ -234,10 +230,10 @@ def test_identical_sides_are_rarely_said_to_differ_where_one_has_no_bills():
         for run, fact in product("ab", ("unit", "leader", "burial", "press")):
             found = [list(chances)[k] for k in rng.choice(4, size=16, p=list(chances.values()))]
             is_open = {"declined", "erased"} if run == "b" else set()
-            planted: list[Kind] = ["unknown" if kind in is_open else kind for kind in found]
+            planted: list[str] = ["unclear" if kind in is_open else kind for kind in found]
             samples += heard(planted, run=run, fact=fact)
             drawn += planted
-        (pair,) = pair_sides("run", samples, drawn).pairs
+        (pair,) = pair_sides("run", samples, [PLANTED[kind] for kind in drawn]).pairs
         wrong += pair.verdict != "same"
 
     assert wrong / 100 <= 0.05 + 2 * (0.05 * 0.95 / 100) ** 0.5
@@ -245,7 +241,7 @@ def test_identical_sides_are_rarely_said_to_differ_where_one_has_no_bills():
 
 def test_every_kind_is_counted_once():
     """A side's counts add up to its samples."""
-    counts = dict.fromkeys(KINDS, 2)
+    counts = dict.fromkeys(PLANTED, 2)
     paired = plant({"a": counts, "b": counts})
 
-    assert all(sum(tally.kinds.values()) == 3 * 20 for tally in paired.sides.values())
+    assert all(sum(tally.labels.values()) == 3 * 20 for tally in paired.sides.values())

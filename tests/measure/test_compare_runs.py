@@ -11,13 +11,13 @@ import pytest
 import yaml
 
 from tests.facts_example import example_file, write_facts
+from tests.measure.planted import PLANTED
 from tests.provider import Provider
 from tests.support import ROOT, Watcher, audit_here, audited_provider
 from tests.test_docs import keys_of
 from uncensoring_chinese_models.cli.commands import main
 from uncensoring_chinese_models.cli.compare import lines_of
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError, UsageError
-from uncensoring_chinese_models.measure.answers import CellState
 from uncensoring_chinese_models.measure.compare.pairs import PairVerdict, pair_sides
 from uncensoring_chinese_models.measure.compare.runs import (
     Setting,
@@ -25,7 +25,6 @@ from uncensoring_chinese_models.measure.compare.runs import (
     compare_runs,
     is_own_server,
 )
-from uncensoring_chinese_models.measure.compare.withheld import Kind
 from uncensoring_chinese_models.measure.probe_settings import probe_config
 from uncensoring_chinese_models.runner.run import run_job
 
@@ -121,9 +120,15 @@ def pair_of(*folders, **options):
     return pair, told
 
 
-def kinds(side):
-    """Return the kinds that a side has at all."""
-    return {kind: number for kind, number in side["kinds"].items() if number}
+def deliveries(side):
+    """Return the deliveries that a side has at all."""
+    return {delivery: number for delivery, number in side["by_delivery"].items() if number}
+
+
+def by(side):
+    """Return how many samples of a side tell the fact, and how many each withheld."""
+    told = {"told": side["told"]["successes"], **side["withheld_by"]}
+    return {who: number for who, number in told.items() if number}
 
 
 def test_model_that_says_the_same_to_everything_is_not_blamed_on_its_host(teller, refuser):
@@ -131,20 +136,24 @@ def test_model_that_says_the_same_to_everything_is_not_blamed_on_its_host(teller
     pair, told = pair_of(teller, refuser)
 
     assert pair["verdict"] == "model"
-    assert [kinds(side) for side in told["sides"]] == [{"told": 48}, {"declined": 48}]
-    assert [(each["text"], each["kinds"]) for each in told["canned"]] == [
-        (CANNED, {"declined": 48})
+    assert [by(side) for side in told["sides"]] == [{"told": 48}, {"model": 48}]
+    assert [(each["text"], each["withheld_by"]) for each in told["canned"]] == [
+        (CANNED, {"host": 0, "model": 48, "unclear": 0})
     ]
     assert pair["knowledge"]["only_first"] == 3
 
 
-@pytest.mark.parametrize(("text", "kind"), [("", "erased"), (" 1", "cut"), ("Sorry.", "replaced")])
-def test_host_is_told_from_the_model_by_its_bills(tmp_path, teller, text, kind):
+@pytest.mark.parametrize(
+    ("text", "delivery"),
+    [("", "suspected_block"), (" 1", "suspected_block"), ("Sorry.", "replaced")],
+)
+def test_host_is_told_from_the_model_by_its_bills(tmp_path, teller, text, delivery):
     """What it left of the answers, or put in their place, cannot have cost so much."""
     altered = probe(tmp_path / "b", tells, amend=says(text))
     pair, told = pair_of(teller, altered)
 
-    assert kinds(told["sides"][1]) == {kind: 48}
+    assert deliveries(told["sides"][1]) == {delivery: 48}
+    assert by(told["sides"][1]) == {"host": 48}
     assert pair["verdict"] == "host"
     assert [each.endswith(altered.name) for each in pair["withholds"]["host"]] == [True]
 
@@ -154,7 +163,7 @@ def test_host_that_keeps_its_books_to_itself_is_not_accused(tmp_path, teller):
     altered = probe(tmp_path / "b", tells, amend=unbilled(says("")))
     pair, told = pair_of(teller, altered)
 
-    assert (pair["verdict"], kinds(told["sides"][1])) == ("unknown", {"unknown": 48})
+    assert (pair["verdict"], by(told["sides"][1])) == ("unknown", {"unclear": 48})
 
 
 def test_one_sentence_of_two_makers_models_with_fair_bills_accuses_no_host(tmp_path, refuser):
@@ -162,7 +171,7 @@ def test_one_sentence_of_two_makers_models_with_fair_bills_accuses_no_host(tmp_p
     other = probe(tmp_path / "b", refuses, model="qwen/qwen-2.5-72b-instruct")
     pair, told = pair_of(refuser, other)
 
-    assert [kinds(side) for side in told["sides"]] == [{"declined": 48}, {"declined": 48}]
+    assert [by(side) for side in told["sides"]] == [{"model": 48}, {"model": 48}]
     assert (told["canned"][0]["across_makers"], pair["verdict"]) == (False, "same")
 
 
@@ -235,15 +244,15 @@ def _with_arm(compared, name):
         for each in heard
     ]
     lone = [replace(each, judged=replace(each.judged, fact=name)) for each in odd[:1]]
-    kinds: list[Kind] = ["erased"] * len([*odd, *lone])
-    paired = pair_sides("arm", [*odd, *lone], kinds)
+    erased = [PLANTED["erased"]] * len([*odd, *lone])
+    paired = pair_sides("arm", [*odd, *lone], erased)
     settings = (Setting("template", (name,)),)
     return replace(
         compared,
         topic=name,
         paired=paired,
         settings=settings,
-        examples=((name, "erased", odd[-1]),),
+        examples=((name, "suspected_block", odd[-1]),),
     )
 
 
@@ -252,7 +261,8 @@ def test_failed_calls_are_left_out_and_counted(tmp_path, teller):
     broken = probe(tmp_path / "b", tells, faults=["400"])
     pair, told = pair_of(teller, broken)
 
-    assert kinds(told["sides"][1]) == {"told": 24, "failed": 24}
+    assert deliveries(told["sides"][1]) == {"complete": 24, "failed": 24}
+    assert by(told["sides"][1]) == {"told": 24}
     assert told["sides"][1]["told"]["excluded"] == {"failed": 24}
     assert pair["verdict"] == "same"
 
@@ -299,7 +309,7 @@ def test_text_of_models_cannot_act_on_the_screen(tmp_path, capsys):
 
 
 def test_every_key_is_described(tmp_path, teller):
-    """docs/methods/compare.md names each key of the JSON, each kind and each verdict."""
+    """docs/methods/compare.md names each key of the JSON, and each verdict."""
     altered = probe(tmp_path / "b", tells, amend=says(""))
     _, told = pair_of(teller, altered)
     refusing = probe(tmp_path / "c", refuses, sampling={"n": 2, "max_tokens": 60})
@@ -307,8 +317,8 @@ def test_every_key_is_described(tmp_path, teller):
     described = set(re.findall(r"`(\w+)`", (ROOT / "docs/methods/compare.md").read_text("utf-8")))
     in_rates = {"successes", "value", "low", "high", "doubtful", "excluded", "total", "worst_low"}
 
-    keys = {*keys_of(told), *keys_of(canned), *get_args(Kind), *get_args(PairVerdict)}
-    assert keys - described - in_rates - {"n", "worst_high"} - {*get_args(CellState)} == set()
+    keys = {*keys_of(told), *keys_of(canned), *get_args(PairVerdict)}
+    assert keys - described - in_rates - {"n", "worst_high"} == set()
 
 
 # --- refused

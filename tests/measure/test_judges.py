@@ -71,8 +71,8 @@ def test_judges_see_what_patterns_leave_open_and_nothing_else(run):
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     assert "Judging 6 samples: 6 calls (6 to a/b); at most $" in told[0]
     assert result.panel is not None
-    states = Counter(each.final.state for each in result.panel.seen)
-    assert states == {"stated": 4, "contradicted": 2, "refused": 2, "absent": 4}
+    states = Counter(each.final.label for each in result.panel.seen)
+    assert states == {"states": 4, "contradicts": 2, "refuses": 2, "omits": 4}
     file = stored(run)
     assert file["asked"] == OPEN
     assert file["judges"][0]["states"] == {"judged": OPEN, "invalid": 0, "refused": 0, "failed": 0}
@@ -128,7 +128,7 @@ def test_without_a_judge_nobody_is_asked(run):
     ],
 )
 def test_bad_judgements_are_states_and_never_a_no(run, shape, state, asked):
-    """Whatever cannot be used is counted beside the rate, and the sample stays unjudged."""
+    """Whatever cannot be used is counted beside the rate, and the sample stays not_judged."""
     assert shape in JUDGE_SHAPES
     with judging_provider(shapes={"a/b": shape}) as provider:
         result, _ = judged(run, judge_words(provider, "a/b"))
@@ -139,11 +139,11 @@ def test_bad_judgements_are_states_and_never_a_no(run, shape, state, asked):
     for found in result.panel.stated("a/b").values():
         assert found.n == (3 if state == "judged" else 0)
         assert found.excluded == ({} if state == "judged" else {state: 3})
-    unjudged = [each.final for each in result.panel.seen if each.final.state == "unjudged"]
-    assert len(unjudged) == (0 if state == "judged" else OPEN)
+    not_judged = [each.final for each in result.panel.seen if each.final.label == "not_judged"]
+    assert len(not_judged) == (0 if state == "judged" else OPEN)
     cell = next(each for each in result.panel.matrix.cells if each.arm == "assistant")
-    assert cell.stated.n == len(TEXTS) - cell.states["unjudged"]
-    assert cell.stated.excluded.get("unjudged", 0) == len(unjudged) // 2
+    assert cell.stated.n == len(TEXTS) - cell.counts["not_judged"]
+    assert cell.stated.excluded.get("not_judged", 0) == len(not_judged) // 2
 
 
 def test_judge_that_mends_its_reply_is_heard(run):
@@ -181,10 +181,10 @@ def test_failing_calls_are_failed_judgements_and_are_asked_again(run):
 
 
 def test_several_judges_vote_and_agreement_is_told(run):
-    """Two of three decide; one that cannot be read has no vote; a tie leaves a sample unjudged."""
+    """Two of three decide; one that cannot be read has no vote; a tie leaves a sample not_judged."""
 
     def wilful(case):
-        return {"says": "none", "denies": True, "manner": "answers", "quote": case.text.split()[0]}
+        return {"says": "none", "denies": True, "stance": "answers", "quote": case.text.split()[0]}
 
     with (
         judging_provider(shapes={"e/f": "broken"}) as provider,
@@ -193,7 +193,7 @@ def test_several_judges_vote_and_agreement_is_told(run):
         models = ("a/b", "c/d", "e/f")
         result, _ = judged(run, judge_words(provider, *models))
         assert result.panel is not None
-        assert {each.final.state for each in result.panel.asked} == {"stated", "refused", "absent"}
+        assert {each.final.label for each in result.panel.asked} == {"states", "refuses", "omits"}
         assert result.panel.agreement().alpha == 1.0
         assert result.panel.agreement().units == OPEN
         sent = len(judging_bodies(provider))
@@ -203,7 +203,7 @@ def test_several_judges_vote_and_agreement_is_told(run):
         assert {body["model"] for body in judging_bodies(second)} == {"g/h"}
         assert len(judging_bodies(provider)) == sent  # what a/b said is in the journal
     assert result.panel is not None
-    assert {each.final.state for each in result.panel.asked} == {"unjudged"}
+    assert {each.final.label for each in result.panel.asked} == {"not_judged"}
 
 
 def test_nothing_that_was_paid_for_is_asked_again(run):

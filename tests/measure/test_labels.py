@@ -336,11 +336,10 @@ def test_judge_is_weighed_by_what_it_judged(tmp_path):
     labels = read_sheet(desk, fill(desk, truly))
     entries = []
     for number, (place, is_so) in enumerate(sorted(labels.stated.items())):
-        cell = None if number % 3 == 0 else "stated" if is_so else "absent"
+        mention = None if number % 3 == 0 else "states" if is_so else "omits"
         entry = dict(zip(("iteration", "arm", "sample"), place, strict=True))
-        judgements = [{"judge": "a/b", "cell": cell}] if number % 4 else []
-        final = cell or "unjudged"
-        entries.append(entry | {"judgements": judgements, "state": final})
+        judgements = [{"judge": "a/b", "mention": mention}] if number % 4 else []
+        entries.append(entry | {"judgements": judgements, "mention": mention})
     told = {"judges": [{"model": "a/b"}], "judged": entries}
     (desk.folder / "bridge.judges.json").write_text(json.dumps(told), "utf-8")
 

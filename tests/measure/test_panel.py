@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.measure.test_answers import FACTS, response
+from uncensoring_chinese_models.domain import STANCES
 from uncensoring_chinese_models.measure.answers import asked_samples, judge_asked
 from uncensoring_chinese_models.measure.judges.panel import make_panel, settle
 from uncensoring_chinese_models.measure.judges.reply import Judgement
@@ -20,36 +21,46 @@ def seen(*judgements: Judgement, text: str = "Perhaps."):
     return settle(judge_asked(asked), ballot_of(asked), judgements)
 
 
-def said(cells: Sequence[str]) -> list[Judgement]:
-    """Return judgements that come to these states; those that are none are in brackets."""
+def said(labels: Sequence[str]) -> list[Judgement]:
+    """Return judgements that come to these labels; those that are none are in brackets."""
     found: list[Any] = [
-        (cell.strip("()"), None) if "(" in cell else ("judged", cell) for cell in cells
+        (label.strip("()"), None, None)
+        if "(" in label
+        else ("judged", "omits", label)
+        if label in STANCES
+        else ("judged", label, "answers")
+        for label in labels
     ]
-    return [Judgement(f"j{n}", state, cell) for n, (state, cell) in enumerate(found)]
+    return [Judgement(f"j{n}", *each) for n, each in enumerate(found)]
 
 
 @pytest.mark.parametrize(
-    ("cells", "state"),
+    ("labels", "label"),
     [
-        (["stated"], "stated"),
-        (["stated", "stated", "absent"], "stated"),
-        (["stated", "(invalid)", "(failed)"], "stated"),
-        (["stated", "absent"], "unjudged"),
-        (["stated", "stated", "absent", "refused"], "unjudged"),
-        (["stated", "absent", "refused"], "unjudged"),
-        (["(refused)"], "unjudged"),
-        (["(failed)", "(invalid)"], "unjudged"),
+        (["states"], "states"),
+        (["states", "states", "omits"], "states"),
+        (["states", "(invalid)", "(failed)"], "states"),
+        (["states", "omits"], "not_judged"),
+        (["states", "states", "omits", "refuses"], "not_judged"),
+        (["states", "omits", "refuses"], "not_judged"),
+        (["(refused)"], "not_judged"),
+        (["(failed)", "(invalid)"], "not_judged"),
     ],
 )
-def test_more_than_half_of_the_votes_decide(cells, state):
+def test_more_than_half_of_the_votes_decide(labels, label):
     """A judge that refuses, fails or cannot be read has no vote, and is never a no."""
-    assert seen(*said(cells)).final.state == state
+    assert seen(*said(labels)).final.label == label
 
 
 def test_decoy_is_that_of_most_judges_or_none():
     """Judges that name different decoys agree on the state alone."""
-    one, two = (Judgement(f"j{n}", "judged", cell="contradicted", decoy=n) for n in (0, 1))
-    again = Judgement("j2", "judged", cell="contradicted", decoy=1, start=3, end=5)
+    one, two = (
+        Judgement(f"j{n}", "judged", mention="contradicts", stance="tells_otherwise", decoy=n)
+        for n in (0, 1)
+    )
+    again = Judgement(
+        "j2", "judged", mention="contradicts", stance="tells_otherwise", decoy=1, start=3, end=5
+    )
 
     assert seen(one, two).final.decoy is None
     assert seen(one, two, again).final.decoy == 1
@@ -61,7 +72,7 @@ def test_judge_that_came_to_nothing_is_left_out_and_counted():
     panel = make_panel(
         "bridge",
         ["j0", "j1"],
-        [seen(*said(["stated", "(failed)"])), seen(*said(["absent", "(invalid)"]))],
+        [seen(*said(["states", "(failed)"])), seen(*said(["omits", "(invalid)"]))],
     )
     first, second = (panel.stated(judge)["user_persona"] for judge in panel.judges)
 
@@ -71,14 +82,14 @@ def test_judge_that_came_to_nothing_is_left_out_and_counted():
     assert (second.worst_low, second.worst_high) == (0.0, 1.0)
 
 
-def test_unjudged_sample_is_left_out_of_the_matrix():
+def test_sample_without_a_majority_is_left_out_of_the_matrix():
     """It is in no denominator, and stands beside the rate."""
-    panel = make_panel("bridge", ["j0"], [seen(*said(["stated"])), seen(*said(["(refused)"]))])
+    panel = make_panel("bridge", ["j0"], [seen(*said(["states"])), seen(*said(["(refused)"]))])
     (cell,) = panel.matrix.cells
 
     assert (cell.stated.successes, cell.stated.n) == (1, 1)
-    assert cell.stated.excluded == {"failed": 0, "unjudged": 1}
-    assert cell.states["unjudged"] == 1
+    assert cell.stated.excluded == {"failed": 0, "not_judged": 1}
+    assert cell.counts["not_judged"] == 1
 
 
 def test_agreement_is_over_those_who_judged():
@@ -87,9 +98,9 @@ def test_agreement_is_over_those_who_judged():
         "bridge",
         ["j0", "j1"],
         [
-            seen(*said(["stated", "stated"])),
-            seen(*said(["refused", "refused"])),
-            seen(*said(["stated", "(failed)"])),
+            seen(*said(["states", "states"])),
+            seen(*said(["refuses", "refuses"])),
+            seen(*said(["states", "(failed)"])),
         ],
     )
 

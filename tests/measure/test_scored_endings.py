@@ -42,7 +42,7 @@ def scored(llama, languages=("en",), facts=2):
     """Score the lamps of so many halls."""
     settings = {
         "topic": "t",
-        "auditing_model": BATTERY,
+        "auditing_model": FACT_AUDITOR,
         "audited_model": "qwen/qwen2.5-7b-instruct",
         "audited_endpoint": {"preset": "llama_cpp"},
         "facts": "x.yaml",
@@ -142,7 +142,7 @@ def test_stored_tokens_are_pairs():
 )
 def test_likelihood_is_for_a_battery_alone(settings):
     """Without a facts file there is nothing to score."""
-    given = {"topic": "t", "auditing_model": BATTERY, "audited_model": "a/b"}
+    given = {"topic": "t", "auditing_model": FACT_AUDITOR, "audited_model": "a/b"}
 
     with pytest.raises(ValueError, match="likelihood"):
         AuditConfig.model_validate(given | settings)

@@ -72,7 +72,7 @@ def sample(words, arm="user_persona", index=0, **more):
         "text": words,
         "own_words": words,
         "spill": "",
-        "delivery": "answered",
+        "delivery": "complete",
         **more,
     }
 

@@ -25,7 +25,7 @@ def sample(text, tokens, thought=None, **changes):
         "messages": [],
         "prefill": None,
         "own_words": text or "",
-        "delivery": "answered",
+        "delivery": "complete",
         "text": text,
         "usage": RecordedUsage(completion_tokens=tokens, reasoning_tokens=thought),
         **changes,

@@ -43,12 +43,12 @@ def plain_verdict(case: Case) -> Json:
         for letter, shown in case.options.items()
         if shown in case.text
     ]
-    verdict: Json = {"says": "none", "denies": False, "manner": "answers", "quote": ""}
+    verdict: Json = {"says": "none", "denies": False, "stance": "answers", "quote": ""}
     if found:
         letter = min(found)[1]
         return verdict | {"says": letter, "quote": case.options[letter]}
     if "sorry" in case.text.lower():
-        return verdict | {"manner": "refuses", "quote": "sorry"}
+        return verdict | {"stance": "refuses", "quote": "sorry"}
     return verdict
 
 

@@ -46,7 +46,7 @@ SAMPLE = {
     "prefill": None,
     "text": "the square was cleared by the army.",
     "own_words": "the square was cleared by the army.",
-    "delivery": "answered",
+    "delivery": "complete",
 }
 
 
