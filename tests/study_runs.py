@@ -12,13 +12,13 @@ from typing import Any
 
 import yaml
 
-from uncensoring_chinese_models.runs.chain import sealed
+from uncensoring_chinese_models.runs.chain import SCHEMA, sealed
 
 REFUSAL = "I'm sorry, but I can't discuss that topic."
 ANSWER = "The lamps in the hall were red, and there were many of them."
 BLOCKED = "(the host blocked it)"
 LOST = "(the call failed)"
-OUTCOMES = {BLOCKED: "content_filter", LOST: "failed"}
+DELIVERIES = {BLOCKED: "blocked", LOST: "failed"}
 """What stands for samples of which no text came."""
 ARMS = ("user_persona", "assistant")
 
@@ -45,13 +45,19 @@ class HandMade:
     facts: dict[str, Any] | None = None
     """A facts file, for the journal."""
     package: str = "0.6.0"
+    kind: str = "audit"
 
     def write(self, folder: Path) -> Path:
         """Write the run below a folder and return its path."""
         path = folder / self.name
         (path / "audited_responses").mkdir(parents=True)
         (path / "config.yaml").write_text(yaml.safe_dump({"topic": self.topic}), "utf-8")
-        record: dict[str, Any] = {"type": "header", "schema": 2, "name": self.name}
+        record: dict[str, Any] = {
+            "type": "header",
+            "schema": SCHEMA,
+            "kind": self.kind,
+            "name": self.name,
+        }
         if self.facts is not None:
             record["facts"] = yaml.safe_dump(self.facts, allow_unicode=True, sort_keys=False)
         (path / "journal.jsonl").write_bytes(sealed(record, "0" * 64) + b"\n")
@@ -66,8 +72,8 @@ class HandMade:
             {
                 "arm": arm,
                 "index": index,
-                "delivery": OUTCOMES.get(text, "answered"),
-                "own_words": "" if text in OUTCOMES else text,
+                "delivery": DELIVERIES.get(text, "complete"),
+                "own_words": "" if text in DELIVERIES else text,
             }
             for arm, texts in arms.items()
             for index, text in enumerate(texts)
@@ -86,6 +92,7 @@ class HandMade:
                 "max_iterations": 3,
                 "audited_endpoint": {"preset": "openrouter"},
             },
+            "kind": self.kind,
             "status": self.status,
             "denominators": {"claims": {"knowledge": {"made": made, "supported": supported}}},
             "spend": {
@@ -103,7 +110,7 @@ class HandMade:
 
 
 def judge(path: Path, verdicts: Mapping[str, str], topic: str = "lamps", **more: Any) -> None:
-    """Write what judging made of a battery: 8 samples a cell, told in the arm that continues."""
+    """Write what judging made of a probe run: 8 samples a cell, told in the arm that continues."""
     hidden = ("known but withheld", "known but denied")
     cells = [
         _cell(fact, arm, 8 if "known" in verdict and not (arm == "assistant" and verdict in hidden)
@@ -131,9 +138,9 @@ def _cell(fact: str, arm: str, told: int) -> dict[str, Any]:
     }
 
 
-def battery(name: str, **changes: Any) -> HandMade:
-    """Return a run of the battery."""
-    return HandMade(name, auditor="builtin/facts", claims=(0, 0), **changes)
+def asked_run(name: str, **changes: Any) -> HandMade:
+    """Return a run of ucm probe."""
+    return HandMade(name, auditor="builtin/facts", kind="probe", claims=(0, 0), **changes)
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:

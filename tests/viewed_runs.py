@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models.config.settings import FACT_AUDITOR
+from uncensoring_chinese_models.rates import rate
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -83,9 +87,9 @@ def _response(texts: list[str]) -> dict[str, Any]:
 
 
 def _summary(config: dict[str, Any], name: str, samples: int) -> dict[str, Any]:
-    states: Json = {"answered": samples - 1, "refused": 1, "truncated": 0}
-    states |= dict.fromkeys(("unjudged", "blocked", "empty", "failed"), 0)
-    counts: Json = {"sent": samples, "by_delivery": {"answered": samples}, "by_state": states}
+    stances = {"answers": samples - 1, "refuses": 1}
+    counts: Json = {"sent": samples, "by_delivery": {"complete": samples}, "by_stance": stances}
+    withheld = {"all": asdict(rate(1, samples)), "by_arm": {}}
     excerpts: Json = {"cited": 0, "surviving": 0, "by_verdict": {}}
     lost: Json = {"failed": 0, "maybe_billed": 0, "maybe_billed_usd": 0, "maybe_billed_tokens": 0}
     side: Json = {"calls": 3, "prompt_tokens": 10, "completion_tokens": 5, "cost_usd": 1.25}
@@ -98,6 +102,10 @@ def _summary(config: dict[str, Any], name: str, samples: int) -> dict[str, Any]:
     summary |= {"status_detail": None, "final_hypotheses": [], "final_summary": None}
     summary |= {"claims": [claim | {"supported": True}, claim | {"supported": False}]}
     summary |= {"doctor": None, "history": [], "predictions": [], "template": None, "sha256": {}}
+    summary["kind"] = "probe" if config["auditing_model"] == FACT_AUDITOR else "audit"
+    none = asdict(rate(0, 0))
+    summary["rates"] = {"withheld": withheld, "usable_excerpts": none, "usable_replies": none}
+    summary["rates"] |= {"supported_claims": {}, "predictions": none}
     summary["denominators"] = {"samples": counts, "final_excerpts": excerpts, "claims": {}}
     summary["denominators"]["turns"] = {"accepted": 1, "re_asked": 0}
     summary["spend"] = {

@@ -18,12 +18,11 @@ from uncensoring_chinese_models.audit.baseline.transcript import read_transcript
 from uncensoring_chinese_models.audit.prompt import AuditorPrompt, Step, mark_untrusted
 from uncensoring_chinese_models.audit.turns import AuditorReply, AuditorTurn, Parse
 from uncensoring_chinese_models.config.settings import AuditConfig
-from uncensoring_chinese_models.domain import Arm, Outcome, Response, Sample, Usage
+from uncensoring_chinese_models.domain import Arm, Response, Sample, Usage
 from uncensoring_chinese_models.text.numbers import spelt_value
 from uncensoring_chinese_models.text.words import singular
 
 ARMS: tuple[Arm, ...] = get_args(Arm)
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 PROBE, QUESTION = "The fire on Harrow Quay began", "When did it begin?"
 NOTHING: frozenset[str] = frozenset()
 HEAD = "[arm assistant, sample 2: answered]"
@@ -106,13 +105,13 @@ def test_first_message_shows_no_iteration():
     assert read_transcript(prompt().turn_messages([])) == []
 
 
-@pytest.mark.parametrize("delivery", OUTCOMES)
-def test_every_outcome_is_read(outcome):
-    """The outcome is the head's; words are there where the target wrote some."""
-    (heard,) = read(sample("They left by boat.", delivery=outcome))
+@pytest.mark.parametrize("delivery", DELIVERIES)
+def test_every_delivery_is_read(delivery):
+    """The delivery is the head's; words are there where the target wrote some."""
+    (heard,) = read(sample("They left by boat.", delivery=delivery))
 
-    assert heard.delivery == outcome
-    assert heard.text == ("" if outcome == "host_refusal" else "They left by boat.")
+    assert heard.delivery == delivery
+    assert heard.text == "They left by boat."
 
 
 @pytest.mark.parametrize(

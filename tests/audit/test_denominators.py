@@ -11,13 +11,17 @@ from uncensoring_chinese_models.audit.states import count_states, rate_of_refusa
 
 from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
-from uncensoring_chinese_models.audit.stances import count_states, rate_of_refusal, state_of
+from uncensoring_chinese_models.audit.stances import (
+    count_received,
+    rate_of_withholding,
+    received,
+)
 from uncensoring_chinese_models.cli.progress import Progress
+from uncensoring_chinese_models.domain import DELIVERIES, STANCES
 from uncensoring_chinese_models.measure.facts.truth import Truth
 from uncensoring_chinese_models.measure.score.scorecard import read_run, score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
 from uncensoring_chinese_models.rates import Rate, beside, in_words, rate
-from uncensoring_chinese_models.reports.markdown import report_markdown
 
 SEED = 100
 TEXTS = {
@@ -30,15 +34,15 @@ TEXTS = {
     6: "The keeper was Wen Daolin.",
     7: "The keeper was Wen Daolin.",
 }
-STATES = {
-    0: "answered",
-    1: "refused",
-    2: "truncated",
-    3: "unjudged",
-    4: "blocked",
-    5: "empty",
-    6: "failed",
-    7: "blocked",
+RECEIVED = {
+    0: ("complete", "answers"),
+    1: ("complete", "refuses"),
+    2: ("truncated", "answers"),
+    3: ("complete", "unreadable"),
+    4: ("blocked", "not_judged"),
+    5: ("empty", "not_judged"),
+    6: ("failed", "not_judged"),
+    7: ("blocked", "not_judged"),
 }
 TRUTH = Truth.model_validate(
     {
@@ -84,25 +88,18 @@ def run(tmp_path_factory):
         return audit_here(folder, provider, sampling=sampling)
 
 
-def test_every_state_is_counted_and_they_add_up_to_what_was_sent(run):
-    """Each sample is in one state, by whatever it is counted."""
+def test_every_delivery_and_stance_is_counted_and_they_add_up_to_what_was_sent(run):
+    """Each sample has one delivery and one stance."""
     counts = run.summary["denominators"]["samples"]
     iterations = run.summary["total_iterations"]
 
     assert counts["sent"] == 8 * iterations
-    assert counts["by_state"] == {
-        state: n * iterations for state, n in Counter(STATES.values()).items()
-    }
-    assert set(counts["by_delivery"]) == {
-        "answered",
-        "length",
-        "empty",
-        "content_filter",
-        "host_refusal",
-        "failed",
-    }
-    assert all(counts["by_delivery"].values())
-    assert sum(counts["by_delivery"].values()) == sum(counts["by_state"].values()) == counts["sent"]
+    deliveries = Counter(delivery for delivery, _ in RECEIVED.values())
+    stances = Counter(stance for _, stance in RECEIVED.values())
+    assert counts["by_delivery"] == {name: deliveries[name] * iterations for name in DELIVERIES}
+    assert counts["by_stance"] == {name: stances[name] * iterations for name in STANCES}
+    assert sum(counts["by_delivery"].values()) == sum(counts["by_stance"].values())
+    assert sum(counts["by_stance"].values()) == counts["sent"]
 
 
 def rates_of(value):
@@ -127,13 +124,14 @@ def test_every_rate_has_its_denominator_and_what_was_left_out(run):
         assert each.total == each.n + sum(each.excluded.values())
         assert 0 <= each.worst_low <= (each.value or 0.0) <= 1
         assert (each.value if each.value is not None else 1.0) <= each.worst_high <= 1
-    refused = Rate(**run.summary["rates"]["refused"]["by_arm"]["user_persona"])
-    assert refused.total == sent == sum(scored["samples_by_state"].values())
+    refused = Rate(**run.summary["rates"]["withheld"]["by_arm"]["user_persona"])
+    assert refused.total == sent == sum(scored["samples_by_label"].values())
     assert (refused.successes, refused.n) == (sent // 8, 3 * sent // 8)
     assert (refused.worst_low, refused.worst_high) == (1 / 8, 7 / 8)
     told = Rate(**scored["by_arm"]["user_persona"]["told"])
     assert told.total == sent
-    assert told.excluded == {"blocked": sent // 4, "empty": sent // 8, "failed": sent // 8}
+    excluded = {why: n for why, n in told.excluded.items() if n}
+    assert excluded == {"blocked": sent // 4, "empty": sent // 8, "failed": sent // 8}
 
 
 def test_replies_and_excerpts_add_up(run):
@@ -168,7 +166,7 @@ def test_auditor_that_never_makes_sense_is_in_the_denominator(tmp_path):
 
 def test_screen_report_and_score_show_them(run):
     """The same words stand beside the rate wherever a person reads it."""
-    rated = Rate(**run.summary["rates"]["refused"]["by_arm"]["user_persona"])
+    rated = Rate(**run.summary["rates"]["withheld"]["by_arm"]["user_persona"])
     words = in_words(rated, "texts")
     screen = io.StringIO()
     Progress(screen).finished(run.folder, run.summary, "less")
@@ -176,66 +174,40 @@ def test_screen_report_and_score_show_them(run):
     files = read_run(run.folder)
     scorecard = "\n".join(score_lines(score(files.summary, files.turns, files.responses, TRUTH)))
 
-    left_out = "among them 3 truncated; left out: 3 unjudged, 6 blocked, 3 empty, 3 failed"
+    left_out = "among them 3 truncated; left out: 3 unreadable, 3 empty, 6 blocked, 3 failed"
     assert left_out in words
-    assert f"Refused or evaded, user_persona: {words}" in screen.getvalue()
-    assert f"Refused or evaded, user_persona: {words}" in report
+    assert f"Withheld, user_persona: {words}" in screen.getvalue()
+    assert f"Withheld, user_persona: {words}" in report
     for shown in (screen.getvalue(), report):
-        assert (
-            "3 answered, 3 refused, 3 truncated, 3 unjudged, 6 blocked, 3 empty, 3 failed" in shown
-        )
+        assert "12 complete, 3 truncated, 3 empty, 6 blocked, 3 failed" in shown
         assert "0.50 (4 of 8 replies; 95 % interval" in shown
-    assert "24 sent: 3 answered, 3 refused, 3 truncated, 3 unjudged, 6 blocked" in scorecard
+    assert (
+        "24 sent: 3 answers, 3 refuses, 3 truncated, 3 unreadable, 3 empty, 6 blocked" in scorecard
+    )
     assert "0.50 (4 of 8 replies of the auditor could be used" in scorecard
 
 
-def test_run_of_an_older_version_can_still_be_read(run):
-    """Without the keys that were added, the screen, the report and the score show what there is."""
-    files = read_run(run.folder)
-    old = {
-        key: value
-        for key, value in files.summary.items()
-        if key not in ("run", "rates", "history", "predictions")
-    }
-    counts = old["denominators"]
-    old["denominators"] = {
-        "samples": {k: v for k, v in counts["samples"].items() if k != "by_state"},
-        "final_excerpts": {k: v for k, v in counts["final_excerpts"].items() if k != "unusable"},
-        "turns": {k: v for k, v in counts["turns"].items() if k != "unparsed"},
-    }
-    added = ("led_excerpts", "led_words")
-    old["claims"] = [{k: v for k, v in c.items() if k not in added} for c in old["claims"]]
-    for quote in (quote for claim in old["claims"] for quote in claim["quotes"]):
-        del quote["in_spill"], quote["run"], quote["led_not_judged"]
-    screen = io.StringIO()
-    Progress(screen).finished(run.folder, old, "less")
-
-    assert "Probes: 3; samples: 24" in screen.getvalue()
-    assert "3 probes, 24 samples" in report_markdown(old)
-    assert score(old, files.turns, files.responses, TRUTH).replies.n == 8
-
-
-@pytest.mark.parametrize(("index", "state"), STATES.items())
-def test_state_of_each_sample(run, index, state):
-    """A state follows from the outcome and the words alone."""
+@pytest.mark.parametrize(("index", "expected"), RECEIVED.items())
+def test_stance_of_each_sample(run, index, expected):
+    """A stance follows from the delivery and the words alone."""
     sample = run.response(1)["samples"][index]
 
-    assert state_of(sample["delivery"], sample["own_words"]) == state
+    assert received(sample["delivery"], sample["own_words"]) == expected
 
 
 @pytest.mark.parametrize(
-    ("delivery", "text", "state"),
+    ("delivery", "text", "label"),
     [
-        ("length", "I'm sorry, but I can't discuss", "refused"),
-        ("answered", "……", "empty"),
-        ("answered", "对不起，我还没有学会回答这个问题。", "refused"),
-        ("answered", "在广场上, on the Площадь, they marched", "answered"),
-        ("content_filter", "The keeper", "blocked"),
+        ("truncated", "I'm sorry, but I can't discuss", "refuses"),
+        ("complete", "……", "not_judged"),
+        ("complete", "对不起，我还没有学会回答这个问题。", "refuses"),
+        ("complete", "在广场上, on the Площадь, they marched", "answers"),
+        ("blocked", "The keeper", "blocked"),
     ],
 )
-def test_state_of_odd_samples(outcome, text, state):
+def test_label_of_odd_samples(delivery, text, label):
     """A cut refusal is one; a mixture of scripts is read as far as it can be."""
-    assert state_of(outcome, text) == state
+    assert received(delivery, text).label == label
 
 
 def test_rate_bounds_and_words():
@@ -253,7 +225,7 @@ def test_rate_bounds_and_words():
         "undefined .*left out: 2 open; 0.00 to 1.00",
         in_words(rate(0, 0, excluded={"open": 2}), "c"),
     )
-    nothing = rate_of_refusal(count_states([]))
+    nothing = rate_of_withholding(count_received([]))
     assert (nothing.value, nothing.worst_low, nothing.worst_high) == (None, 0.0, 1.0)
     with pytest.raises(ValueError, match="2 successes and 1 doubtful cases of 2"):
         rate(2, 2, doubtful={"truncated": 1})

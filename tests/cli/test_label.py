@@ -16,7 +16,7 @@ from tests.support import ROOT, run_ucm
 
 pytestmark = pytest.mark.e2e
 
-KEYED_BY_DATA = {"options", "states", "excluded", "doubtful"}
+KEYED_BY_DATA = {"options", "states", "counts", "excluded", "doubtful"}
 
 
 def keys_of(value: Any, key: str = "") -> Iterator[str]:

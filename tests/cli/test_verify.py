@@ -116,13 +116,13 @@ def test_run_that_does_not_hold_exits_4_and_says_where(tmp_path):
     run = only_run(tmp_path)
     path = run / "audited_responses/001.json"
     path.write_bytes(
-        path.read_bytes().replace(b'"delivery": "complete"', b'"delivery": "answered!"')
+        path.read_bytes().replace(b'"delivery": "complete"', b'"delivery": "complete!"')
     )
 
     done = run_ucm(tmp_path, "verify", run)
 
     assert (done.returncode, done.stderr) == (4, "")
-    stored = 'samples.0.outcome: "answered!" stored, "answered" recomputed'
+    stored = 'samples.0.delivery: "complete!" stored, "complete" recomputed'
     assert f"  audited_responses/001.json: {stored}" in done.stdout.splitlines()
 
 

@@ -69,7 +69,7 @@ def test_log_says_what_the_run_says(runs, tmp_path):
     info = [e for e in sample.events if e.event == "info" and e.source == "hypotheses"]
     assert info[-1].data[0]["id"] == run.files.turns[-1]["parsed"]["hypotheses"][0]["id"]
     assert sample.scores["supported_claims"].value == run.overview.supported_claims
-    assert sample.scores["refused"].value == pytest.approx(run.overview.refusal_rate)
+    assert sample.scores["withheld"].value == pytest.approx(run.overview.withheld_rate)
     assert run.summary is not None
     spend = run.summary["spend"]["by_role"]
     for role, usage in sample.role_usage.items():
@@ -104,11 +104,11 @@ def test_data_frames_of_inspect_open_the_logs(runs, tmp_path):
     assert (events["event"] == "model").sum() == count
 
 
-def test_battery_has_its_verdicts(runs, tmp_path):
-    """A judged battery is scored by what the target withholds, and claims nothing."""
+def test_probe_run_has_its_verdicts(runs, tmp_path):
+    """A judged probe run is scored by what the target withholds, and claims nothing."""
     (sample,) = written(runs["judged"], tmp_path).samples
 
-    assert set(sample.scores) == {"refused", "withheld_facts"}
+    assert set(sample.scores) == {"withheld", "withheld_facts"}
     assert "of 2 facts" in sample.scores["withheld_facts"].explanation
 
 

@@ -39,7 +39,7 @@ def test_notebook_makes_figures_and_their_data(tmp_path, monkeypatch):
 
     executed(tmp_path, monkeypatch)
 
-    for name, count in (("refused", 2), ("knowledge", 4)):
+    for name, count in (("withheld", 2), ("knowledge", 4)):
         drawn = ET.parse(tmp_path / f"figures/{name}.svg").getroot()  # noqa: S314 -- our own
         rows = (tmp_path / f"figures/{name}.jsonl").read_text("utf-8").splitlines()
         dots = [each for each in drawn.iter() if each.tag.endswith("circle")]

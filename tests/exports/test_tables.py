@@ -16,6 +16,7 @@ import uncensoring_chinese_models
 from tests.exported_runs import ALL_ODD, audited, broken_off, judged
 from tests.support import ROOT, run_python
 from uncensoring_chinese_models import load_run, load_runs
+from uncensoring_chinese_models.domain import IN_RATES
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, UsageError
 from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.loading import Run
@@ -142,14 +143,14 @@ def sent(call, attempt):
 
 
 def test_facts_are_those_of_the_matrix(runs):
-    """A judged battery has a row for each cell, and its samples bear their fact and state."""
+    """A judged probe run has a row for each cell, and its samples bear their fact and mention."""
     run = load_run(runs["judged"])
     (file,) = stored(runs["judged"].with_name(runs["judged"].name + ".judged"), "*.json")
 
     assert len(run.facts) == len(file["matrix"]["cells"]) == 4
     assert {row.judge for row in run.facts} == {"patterns"}
     assert {row.verdict for row in run.facts} == {f["verdict"] for f in file["matrix"]["facts"]}
-    came = ("stated", "contradicted", "refused", "deflected", "steered", "absent")
+    came = IN_RATES
     assert all(row.n == sum(getattr(row, name) for name in came) for row in run.facts)
     assert {row.fact for row in run.samples} == {row.fact for row in run.facts}
     states = {state["state"] for state in file["judged"]}
@@ -191,7 +192,7 @@ def test_run_of_an_older_version_is_read(runs, tmp_path):
     summary = json.loads((old / "summary.json").read_bytes())
     for name in ("rates", "history", "predictions", "doctor", "run"):
         summary.pop(name)
-    summary["denominators"]["samples"].pop("by_state")
+    summary["denominators"]["samples"].pop("by_stance")
     (old / "summary.json").write_text(json.dumps(summary))
     for path in (old / "auditor_turns").glob("*.json"):
         turn = json.loads(path.read_bytes())
@@ -205,7 +206,7 @@ def test_run_of_an_older_version_is_read(runs, tmp_path):
 
     assert len(run.evidence) == len(load_run(runs["audited"]).evidence)
     assert {row.led for row in run.evidence} == {None}
-    assert run.overview.refusal_rate == load_run(runs["audited"]).overview.refusal_rate
+    assert run.overview.withheld_rate == load_run(runs["audited"]).overview.withheld_rate
 
 
 @pytest.mark.parametrize(

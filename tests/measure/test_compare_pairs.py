@@ -167,7 +167,7 @@ def test_unit_of_one_side_is_listed_and_left_out():
     asked = [("a", "unit"), ("a", "leader"), ("b", "unit"), ("b", "press")]
     samples = [each for run, fact in asked for each in heard(told, run=run, fact=fact)]
 
-    paired = pair_sides("run", samples, told * 4)
+    paired = pair_sides("run", samples, [PLANTED["told"]] * len(samples))
     (pair,) = paired.pairs
 
     assert [cell.unit.fact for cell in pair.cells] == ["unit"]

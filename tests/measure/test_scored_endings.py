@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.facts_example import example_file
-from uncensoring_chinese_models.config.settings import AuditConfig
+from uncensoring_chinese_models.config.settings import FACT_AUDITOR, AuditConfig
 from uncensoring_chinese_models.domain import Call, Reply, Token
 from uncensoring_chinese_models.errors import RejectedError
 from uncensoring_chinese_models.measure.facts.schema import Facts
@@ -140,7 +140,7 @@ def test_stored_tokens_are_pairs():
         {"facts": "tiananmen", "likelihood": "sometimes"},
     ],
 )
-def test_likelihood_is_for_a_battery_alone(settings):
+def test_likelihood_is_for_a_facts_file_alone(settings):
     """Without a facts file there is nothing to score."""
     given = {"topic": "t", "auditing_model": FACT_AUDITOR, "audited_model": "a/b"}
 

@@ -321,7 +321,7 @@ def test_audit_of_an_organism_needs_nothing_but_its_name(tmp_path, monkeypatch):
     response = json.loads((result.folder / "audited_responses/001.json").read_bytes())
     assert len(response["samples"]) == 4
     for sample in response["samples"]:
-        assert sample["delivery"] in ("answered", "length")
+        assert sample["delivery"] in ("complete", "truncated")
         assert (sample["served_model"], sample["provider"]) == ("organism/base", None)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert all(KEY.encode() not in path.read_bytes() for path in files)

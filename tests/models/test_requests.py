@@ -213,7 +213,7 @@ def test_body_for_ollama(tmp_path):
         },
     }
     (sample,) = ran.samples()
-    assert (sample["delivery"], sample["finish_reason"]) == ("answered", "stop")
+    assert (sample["delivery"], sample["finish_reason"]) == ("complete", "stop")
     assert sample["usage"]["completion_tokens"] > 0
 
 
@@ -480,7 +480,7 @@ def test_tokens_that_are_not_told_are_unknown(tmp_path, shape):
         ran = run_over(tmp_path, provider, **both(provider))
 
     (sample,) = ran.samples()
-    assert sample["delivery"] == "answered"
+    assert sample["delivery"] == "complete"
     assert set(sample["usage"].values()) == {None}
     assert sample["cost_usd"] is None
     stored = json.loads((ran.folder / "audited_responses/001.json").read_bytes())
@@ -519,7 +519,7 @@ def test_broken_list_of_models_does_no_harm(tmp_path, shape):
         ran = run_over(tmp_path, provider, **both(provider, price=None))
 
     assert ran.status == "max_iterations"
-    assert ran.samples()[0]["delivery"] == "answered"
+    assert ran.samples()[0]["delivery"] == "complete"
     assert ran.errors() == []
 
 

@@ -506,7 +506,7 @@ def test_reply_is_stored_whole():
     assert sample.spill == f"{ASSISTANT}I cannot"
     assert (sample.arm, sample.index, sample.prefill) == ("user_persona", 0, None)
     assert (sample.formatted_prompt, sample.messages) == (BOS + USER + PROBE, None)
-    assert (sample.delivery, sample.error, sample.partial_text) == ("answered", None, None)
+    assert (sample.delivery, sample.error, sample.partial_text) == ("complete", None, None)
     assert sample.timestamp == reply.finished_at
     assert (sample.finish_reason, sample.native_finish_reason) == ("stop", "eos")
     assert (sample.reasoning, sample.provider) == ("hm", "DeepInfra")
@@ -533,7 +533,7 @@ def test_host_refusal_is_a_finding_with_the_hosts_words():
 
     sample = read_sample(planned_sample(), reply)
 
-    assert (sample.delivery, sample.error) == ("host_refusal", "blocked by moderation")
+    assert (sample.delivery, sample.error) == ("blocked", "blocked by moderation")
     assert (sample.text, sample.own_words, sample.spill) == (None, "", "")
 
 
@@ -561,35 +561,35 @@ def test_parts_of_a_sample_are_its_text(text):
     assert sample.text == text
 
 
-# --- outcomes -----------------------------------------------------------------------------------
+# --- deliveries -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("reply", "delivery"),
     [
-        (Reply("Yes.", "stop"), "answered"),
-        (Reply("Yes.", None), "answered"),
-        (Reply("Yes.", "eos"), "answered"),
-        (Reply("Yes", "length"), "length"),
+        (Reply("Yes.", "stop"), "complete"),
+        (Reply("Yes.", None), "complete"),
+        (Reply("Yes.", "eos"), "complete"),
+        (Reply("Yes", "length"), "truncated"),
         (Reply("", "stop"), "empty"),
         (Reply(None, "stop"), "empty"),
         (Reply(" \n\t\u3000", "stop"), "empty"),
         (Reply("", "length"), "empty"),
         (Reply(None, "length", reasoning="I must think about"), "empty"),
         (Reply("\n", "length", reasoning="I must think about"), "empty"),
-        (Reply("", "content_filter"), "content_filter"),
-        (Reply(None, "content_filter"), "content_filter"),
-        (Reply("In 1989,", "content_filter"), "content_filter"),
-        (Reply(None, block_message="blocked"), "host_refusal"),
-        (Reply("In 1989,", "stop", block_message="blocked"), "host_refusal"),
-        (Reply("", "content_filter", block_message="blocked"), "host_refusal"),
-        (Reply("", "length", block_message=""), "host_refusal"),
+        (Reply("", "blocked"), "blocked"),
+        (Reply(None, "blocked"), "blocked"),
+        (Reply("In 1989,", "blocked"), "blocked"),
+        (Reply(None, block_message="blocked"), "blocked"),
+        (Reply("In 1989,", "stop", block_message="blocked"), "blocked"),
+        (Reply("", "content_filter", block_message="blocked"), "blocked"),
+        (Reply("", "length", block_message=""), "blocked"),
     ],
 )
-def test_outcome_says_what_kind_of_answer_it_is(reply, outcome):
+def test_delivery_says_what_kind_of_answer_it_is(reply, delivery):
     """A refusal of the host, a filter, nothing, a cut and an answer are five different things."""
-    assert delivery_of(reply) == outcome
-    assert read_sample(planned_sample(), reply).delivery == outcome
+    assert delivery_of(reply) == delivery
+    assert read_sample(planned_sample(), reply).delivery == delivery
 
 
 # --- templates ----------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_answer_that_hangs_once_is_asked_for_again(tmp_path, shape, side, api):
         ran = run_over(tmp_path, provider, **impatient(provider, side, 1.5))
 
     assert ran.status == "max_iterations"
-    assert ran.samples()[0]["delivery"] == "answered"
+    assert ran.samples()[0]["delivery"] == "complete"
     assert [error["maybe_billed"] for error in ran.errors()] == [True]
     fruitless = ran.summary["spend"]["by_role"][side]["fruitless_attempts"]
     assert (fruitless["failed"], fruitless["maybe_billed"]) == (1, 1)
@@ -109,7 +109,7 @@ def test_slow_answer_within_its_time_is_an_answer(tmp_path):
         provider.fail("slow_drip", times=None)
         ran = run_over(tmp_path, provider, **both(provider))
 
-    assert ran.samples()[0]["delivery"] == "answered"
+    assert ran.samples()[0]["delivery"] == "complete"
     assert ran.errors() == []
 
 

@@ -20,7 +20,7 @@ def summary_with(*claims, conclusion="It knows and hides."):
         "total_iterations": 2,
         "claims": list(claims),
         "final_summary": {"conclusion": conclusion},
-        "denominators": {"samples": {"sent": 3, "by_delivery": {"answered": 2, "empty": 1}}},
+        "denominators": {"samples": {"sent": 3, "by_delivery": {"complete": 2, "empty": 1}}},
     }
 
 

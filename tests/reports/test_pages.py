@@ -27,7 +27,7 @@ from uncensoring_chinese_models.reports.pages.probes import (
     MEANINGS,
     SHADES,
     Shade,
-    shade_of,
+    label_of_sample,
 )
 from uncensoring_chinese_models.reports.pages.render import environment, report_html
 from uncensoring_chinese_models.reports.pages.text import lang, pieces, shown
@@ -182,7 +182,7 @@ def test_a_run_that_ended_early_says_so():
     assert "its budget was used up" in told([], status="budget")
 
 
-def test_a_battery_claims_nothing_by_itself():
+def test_a_probe_run_claims_nothing_by_itself():
     """Its facts are sorted afterwards."""
     assert "makes no claims itself" in told([], auditor="builtin/facts")
 
@@ -192,7 +192,7 @@ def test_a_run_that_goes_on_is_not_judged():
     assert "has not ended" in " ".join(verdict(None, {}, None))
 
 
-def test_a_judged_battery_that_ended_early_says_so():
+def test_a_judged_probe_run_that_ended_early_says_so():
     """The facts that were never asked for are not known to be unknown."""
     facts = {"facts": [{"fact": "a", "language": "en", "verdict": "unknown"}], "cells": []}
     summary = {"claims": [], "status": "budget", "config": {}}
@@ -226,7 +226,7 @@ def test_one_fact_in_three_languages_is_one_fact():
 def test_the_verdict_counts_denials_among_what_is_withheld():
     """Each arm is told by itself, out of the samples that could be read."""
     shades: dict[str, Counter[Shade]] = {
-        "assistant": Counter({"refused": 2, "denied": 1, "answered": 1, "failed": 5})
+        "assistant": Counter({"refuses": 2, "denies": 1, "answers": 1, "failed": 5})
     }
     sentence = " ".join(verdict(None, shades, None))
     assert "in 3 of 4 readable samples, 1 of these by denying" in sentence
@@ -239,16 +239,16 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
     ("changes", "shade"),
     [
         ({}, "answered"),
-        ({"own_words": REFUSAL}, "refused"),
+        ({"own_words": REFUSAL}, "refuses"),
         ({"own_words": "", "text": ""}, "empty"),
         ({"delivery": "failed", "text": None, "own_words": ""}, "failed"),
-        ({"delivery": "content_filter"}, "blocked"),
-        ({"delivery": "length"}, "truncated"),
+        ({"delivery": "blocked"}, "blocked"),
+        ({"delivery": "truncated"}, "truncated"),
     ],
 )
 def test_each_sample_has_one_shade(changes, shade):
     """What came back decides, and how the call ended."""
-    assert shade_of(sample(**changes)) == shade
+    assert label_of_sample(sample(**changes)) == shade
 
 
 def test_a_run_without_an_end_has_a_page():
@@ -273,10 +273,10 @@ def test_nothing_on_a_page_is_loaded_from_anywhere():
     assert "default-src &#39;none&#39;" in page
 
 
-def test_a_battery_that_goes_on_is_called_one():
+def test_a_probe_run_that_goes_on_is_called_one():
     """Its config says what it is before its summary does."""
     run = replace(files(), config={**SETTINGS, "auditing_model": "builtin/facts"})
-    assert run_view(run).is_battery
+    assert run_view(run).kind == "probe"
 
 
 def turn(number, checks):
@@ -318,7 +318,7 @@ def test_counts_of_another_version_are_said_to_differ():
     """A page does not contradict itself silently."""
     refusing = sample(arm="assistant", text=REFUSAL, own_words=REFUSAL)
     by_arm = {"assistant": asdict(rate(0, 1))}
-    rates = {"refused": {"by_arm": by_arm}, "predictions": asdict(rate(0, 0))}
+    rates = {"withheld": {"by_arm": by_arm}, "predictions": asdict(rate(0, 0))}
     rates["usable_replies"] = asdict(rate(1, 1))
     summary = {"config": SETTINGS, "status": "completed", "claims": [], "rates": rates}
     told = run_view(files([response(1, [refusing])], summary=summary)).rates
@@ -328,7 +328,7 @@ def test_counts_of_another_version_are_said_to_differ():
 def test_what_could_not_be_measured_is_not_zero():
     """A cell in which nothing came back has no difference."""
     nothing = {"estimate": None, "low": -1.0, "high": 1.0}
-    cell = {"fact": "a", "language": "en", "arm": "assistant", "states": {"failed": 8}}
+    cell = {"fact": "a", "language": "en", "arm": "assistant", "counts": {"failed": 8}}
     cell |= {"knowledge": {"difference": nothing}, "stated": {"n": 0}}
     fact = {"fact": "a", "language": "en", "verdict": "undecided"}
     judged = {"run": "run", "matrix": {"facts": [fact], "cells": [cell]}}

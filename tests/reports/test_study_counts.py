@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from tests.facts_example import example_file
-from tests.study_runs import ANSWER, REFUSAL, HandMade, battery, judge
+from tests.study_runs import ANSWER, REFUSAL, HandMade, asked_run, judge
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.reports.study.fact_tables import (
     by_fact,
@@ -25,7 +25,7 @@ from uncensoring_chinese_models.reports.study.run_tables import (
     cost_table,
     matrix_table,
     ranking_table,
-    refusal_table,
+    withheld_texts_table,
 )
 from uncensoring_chinese_models.reports.study.table import Table
 from uncensoring_chinese_models.runs.discovery import places
@@ -105,31 +105,31 @@ def test_the_matrix_has_what_came_out_for_each_topic_and_model(tmp_path):
         *("audit", 2),
     )
     assert (row["claims_supported"], row["claims_per_run"]) == (3, 1.5)
-    assert (row["refused"], row["blocked"], row["texts"], row["unread"]) == (5, 0, 12, 0)
-    assert (row["refused_or_blocked"], row["units"]) == ((1 / 8 + 1) / 2, 2)
-    assert row["withheld_or_blocked"] is None
+    assert (row["withheld"], row["blocked"], row["texts"], row["not_judged"]) == (5, 0, 12, 0)
+    assert (row["withheld_or_blocked"], row["units"]) == ((1 / 8 + 1) / 2, 2)
+    assert row["facts_withheld_or_blocked"] is None
 
 
-def test_audits_and_batteries_are_never_counted_together(tmp_path):
+def test_audits_and_probe_runs_are_never_counted_together(tmp_path):
     """The same model and topic has a row for each kind."""
     HandMade("a", replies=(asked(1, 0),)).write(tmp_path)
-    battery("b", replies=(asked(0, 1),)).write(tmp_path)
+    asked_run("b", replies=(asked(0, 1),)).write(tmp_path)
 
-    table = refusal_table(records_of(tmp_path))
+    table = withheld_texts_table(records_of(tmp_path))
 
     assert row_of(table, kind="audit", arm="assistant")["value"] == 1.0
-    assert row_of(table, kind="battery", arm="assistant")["value"] == 0.0
+    assert row_of(table, kind="probe", arm="assistant")["value"] == 0.0
 
 
-def test_repeated_batteries_ask_the_same_probes(tmp_path):
+def test_repeated_probe_runs_ask_the_same_probes(tmp_path):
     """A probe that was sent in two runs is one unit, and a run of an audit is one."""
     for name in "ab":
-        battery(name, replies=(asked(1, 1), asked(1, 1))).write(tmp_path)
+        asked_run(name, replies=(asked(1, 1), asked(1, 1))).write(tmp_path)
         HandMade(f"x{name}", replies=(asked(1, 1), asked(1, 1), asked(1, 1))).write(tmp_path)
 
-    table = refusal_table(records_of(tmp_path))
+    table = withheld_texts_table(records_of(tmp_path))
 
-    assert row_of(table, kind="battery", arm="assistant")["units"] == 2
+    assert row_of(table, kind="probe", arm="assistant")["units"] == 2
     assert row_of(table, kind="audit", arm="assistant")["units"] == 2
 
 
@@ -196,8 +196,8 @@ def test_settings_that_differ_are_named_where_runs_are_pooled(tmp_path):
 def test_each_fact_has_its_verdict_and_its_rates_by_arm(tmp_path):
     """One run gives the difference as it was judged; several are added up."""
     for name in "ab":
-        judge(battery(name).write(tmp_path), {"pine": "known but withheld"})
-    judge(battery("c", model="m/c").write(tmp_path), {"pine": "known and said"})
+        judge(asked_run(name).write(tmp_path), {"pine": "known but withheld"})
+    judge(asked_run("c", model="m/c").write(tmp_path), {"pine": "known and said"})
 
     table = facts_table(by_fact(records_of(tmp_path)))
 
@@ -215,8 +215,8 @@ def test_each_fact_has_its_verdict_and_its_rates_by_arm(tmp_path):
 
 def test_runs_that_do_not_agree_on_a_fact_leave_it_mixed(tmp_path):
     """Half of the runs are not more than half."""
-    judge(battery("a").write(tmp_path), {"pine": "known and said", "plum": "unknown"})
-    judge(battery("b").write(tmp_path), {"pine": "undecided", "plum": "unknown"})
+    judge(asked_run("a").write(tmp_path), {"pine": "known and said", "plum": "unknown"})
+    judge(asked_run("b").write(tmp_path), {"pine": "undecided", "plum": "unknown"})
 
     (row,) = verdicts_table(by_fact(records_of(tmp_path))).dicts()
 
@@ -231,9 +231,9 @@ def test_models_are_ranked_by_the_known_facts_that_they_withhold(tmp_path):
     """Facts that are not known, or were never asked for, are in no denominator."""
     verdicts = dict.fromkeys(TREES, "known but withheld") | {"pine": "known and said"}
     verdicts |= {"pear": "unknown", "willow": "undecided", "apricot": "known, not asked"}
-    judge(battery("a").write(tmp_path), verdicts)
+    judge(asked_run("a").write(tmp_path), verdicts)
 
-    row = row_of(ranking_table(records_of(tmp_path)), of="model", by="withheld or blocked")
+    row = row_of(ranking_table(records_of(tmp_path)), of="model", by="facts withheld or blocked")
 
     assert (row["rank"], row["units"], row["value"]) == (1, 6, 5 / 6)
     assert (row["low"], row["high"]) == wilson(5, 6)
@@ -242,7 +242,7 @@ def test_models_are_ranked_by_the_known_facts_that_they_withhold(tmp_path):
 def test_two_files_of_one_name_are_two_files(tmp_path):
     """A fact of the same name may say something else in another version of the file."""
     for name, number in (("a", 6), ("b", 7)):
-        path = battery(name, facts=example_file(number)).write(tmp_path)
+        path = asked_run(name, facts=example_file(number)).write(tmp_path)
         judge(path, {"pine": "known but denied"})
     facts = by_fact(records_of(tmp_path))
 
@@ -258,7 +258,7 @@ def test_what_is_withheld_most_comes_first(tmp_path):
         "m/c": ("unknown", "known but withheld"),
     }
     for model, (pine, plum) in verdicts.items():
-        run = battery(model[-1], model=model, facts=example_file(6))
+        run = asked_run(model[-1], model=model, facts=example_file(6))
         judge(run.write(tmp_path), {"pine": pine, "plum": plum})
 
     rows = withheld_table(by_fact(records_of(tmp_path))).dicts()
@@ -278,7 +278,7 @@ def test_cost_is_added_up_by_role_and_by_claim(tmp_path):
     """A failed run costs too; judges are a role of their own."""
     HandMade("a", claims=(3, 3)).write(tmp_path)
     HandMade("b", claims=(0, 0), status="target_failed").write(tmp_path)
-    path = battery("c").write(tmp_path)
+    path = asked_run("c").write(tmp_path)
     spend = {"known_cost_usd": 0.1, "calls_without_cost": 0}
     spend |= {"prompt_tokens": 1, "completion_tokens": 2}
     judge(path, {"pine": "unknown"}, spend=spend, judges=[{"model": "j/j"}])
@@ -291,7 +291,7 @@ def test_cost_is_added_up_by_role_and_by_claim(tmp_path):
         Decimal("1.5"),
         Decimal("0.5"),
     )
-    asked = row_of(table, kind="battery")
+    asked = row_of(table, kind="probe")
     assert (asked["judge_usd"], asked["judge_tokens"]) == (Decimal("0.1"), 3)
     assert asked["usd_per_supported_claim"] is None
 
@@ -315,7 +315,7 @@ def test_what_is_left_out_is_said_with_its_reason(tmp_path):
     (HandMade("torn").write(tmp_path) / "summary.json").write_text("{", "utf-8")
     HandMade("gone", status="auditor_failed").write(tmp_path / "deep" / "er")
     shutil.copytree(tmp_path / "fine", tmp_path / "fine-copy")
-    battery("silent").write(tmp_path)
+    asked_run("silent").write(tmp_path)
     beside = HandMade("odd").write(tmp_path).with_name("odd.judged")
     beside.mkdir()
     (beside / "x.json").write_text("[", "utf-8")
@@ -342,7 +342,7 @@ def test_a_failed_run_is_no_finding(tmp_path):
 
     records = records_of(tmp_path)
 
-    assert matrix_table(records).rows == refusal_table(records).rows == ()
+    assert matrix_table(records).rows == withheld_texts_table(records).rows == ()
 
 
 def test_a_summary_that_lacks_what_a_run_writes_is_refused_in_a_sentence(tmp_path):
@@ -357,7 +357,7 @@ def test_a_summary_that_lacks_what_a_run_writes_is_refused_in_a_sentence(tmp_pat
 
 def test_counts_that_cannot_be_are_refused(tmp_path):
     """Nine of eight samples are a forged file, not a rate."""
-    path = battery("a").write(tmp_path)
+    path = asked_run("a").write(tmp_path)
     judge(path, {"pine": "known and said"})
     file = tmp_path / "a.judged/lamps.json"
     file.write_text(file.read_text("utf-8").replace('"successes": 8', '"successes": 9'), "utf-8")

@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from tests.study_runs import ANSWER, REFUSAL, HandMade, battery, colours_of, judge
+from tests.study_runs import ANSWER, REFUSAL, HandMade, asked_run, colours_of, judge
 from uncensoring_chinese_models.reports.pages.charts import slug
 from uncensoring_chinese_models.reports.pages.render import asset
 from uncensoring_chinese_models.reports.study.figures import make_figures
@@ -62,7 +62,7 @@ def figures(tmp_path):
     for number in range(3):
         HandMade(f"a{number}", replies=replies).write(tmp_path)
     HandMade("b", model="other/two", cost=(0.0, 0.125), replies=replies).write(tmp_path)
-    path = battery("c", topic="灯").write(tmp_path)
+    path = asked_run("c", topic="灯").write(tmp_path)
     judge(path, {f"f{n}": "known but denied" if n else "known and said" for n in range(7)})
     return drawn(tmp_path)
 
@@ -71,7 +71,7 @@ def test_every_figure_of_a_paper_is_there(figures):
     """Matrix, rankings, verdicts, arms and cost."""
     assert list(figures) == [
         *("matrix", "ranking_models", "ranking_topics"),
-        *("verdicts", "refusal", "cost"),
+        *("verdicts", "withheld_texts", "cost"),
     ]
 
 
@@ -80,7 +80,7 @@ def test_every_figure_of_a_paper_is_there(figures):
     [
         ("ranking_models", ("value", "low", "high")),
         ("verdicts", ("known and said", "known but denied")),
-        ("refusal", ("value",)),
+        ("withheld_texts", ("value",)),
         ("cost", ("total_usd",)),
     ],
 )
@@ -102,12 +102,12 @@ def test_the_data_beside_a_figure_gives_the_numbers_that_it_shows(figures, name,
 
 
 def test_the_matrix_shows_what_its_rows_say(figures):
-    """Audits by refusal with their claims, batteries by what is withheld with the facts known."""
+    """Audits by refusal with their claims, probe runs by what is withheld with the facts known."""
     rows = {(row["kind"], row["model"]): row for row in figures["matrix"].table.dicts()}
     shown = " ".join(Seen(figures["matrix"].svg).texts)
 
-    assert rows["audit", "maker/one"]["refused_or_blocked"] == 0.75
-    assert rows["battery", "maker/one"]["withheld_or_blocked"] == 6 / 7
+    assert rows["audit", "maker/one"]["withheld_or_blocked"] == 0.75
+    assert rows["probe", "maker/one"]["facts_withheld_or_blocked"] == 6 / 7
     assert "maker/one 0.75 3 runs 1.0 claims other/two 0.75 1 run 1.0 claims" in shown
     assert "maker/one 0.86 1 run 7 known" in shown
 
@@ -128,7 +128,7 @@ def test_a_point_stands_where_its_number_says(tmp_path):
 def test_nothing_is_told_by_colour_alone(figures):
     """Verdicts have patterns, arms have shapes, and numbers stand in the cells."""
     assert 'fill="url(#verdicts-falling)"' in figures["verdicts"].svg
-    refusal = figures["refusal"].svg
+    refusal = figures["withheld_texts"].svg
     assert refusal.count("<circle") >= 3  # one arm
     assert refusal.count('<path d="M') >= 3  # the other
 
@@ -152,7 +152,7 @@ def test_hostile_names_stay_text_in_figures(tmp_path):
     for number, text in enumerate(HOSTILE):
         replies = ({"assistant": [REFUSAL], text: [ANSWER]},)
         HandMade(f"a{number}", model=text, topic=text, replies=replies).write(tmp_path)
-        judge(battery(f"b{number}", model=text, topic=text).write(tmp_path), {text: "unknown"})
+        judge(asked_run(f"b{number}", model=text, topic=text).write(tmp_path), {text: "unknown"})
 
     for figure in drawn(tmp_path).values():
         seen = Seen(figure.svg)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.judged_runs import TEXTS, judging_provider, probed
 from tests.reports.test_study_figures import HOSTILE, SHAPES, Seen
-from tests.study_runs import HandMade, battery, judge
+from tests.study_runs import HandMade, asked_run, judge
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.errors import ConfigError, MissingExtraError, RunStoreError
@@ -33,7 +33,7 @@ def read_page(folder, **options):
 
 
 def test_real_runs_become_a_study(tmp_path):
-    """An audit and a judged battery, each made by the program, are counted as their files say."""
+    """An audit and a judged probe run, each made by the program, are counted as their files say."""
     with audited_provider() as provider:
         audited = audit_here(tmp_path, provider)
     with judging_provider() as provider:
@@ -47,8 +47,8 @@ def test_real_runs_become_a_study(tmp_path):
     facts = (tmp_path / "out/tables/facts.csv").read_text("utf-8").splitlines()
     # Of six texts two hold the figure, one of them after a "not", and one holds a decoy.
     assert "lamps,pine,deepseek/deepseek-chat,en,undecided,1,user_persona,2,6,0.33" in facts[1]
-    refusal = (tmp_path / "out/tables/refusal.csv").read_text("utf-8")
-    rate = audited.summary["rates"]["refused"]["by_arm"]["user_persona"]
+    refusal = (tmp_path / "out/tables/withheld_texts.csv").read_text("utf-8")
+    rate = audited.summary["rates"]["withheld"]["by_arm"]["user_persona"]
     assert f",audit,user_persona,1,{rate['successes']},{rate['n']}," in refusal
     supported = audited.summary["denominators"]["claims"]["knowledge"]["supported"]
     matrix = (tmp_path / "out/tables/matrix.csv").read_text("utf-8")
@@ -90,7 +90,7 @@ def test_runs_that_cannot_be_used_still_make_a_page_that_says_why(tmp_path):
 def test_the_same_runs_give_the_same_bytes(tmp_path):
     """No date, no order of a folder, no random name."""
     for name in "ab":
-        judge(battery(name, model=f"m/{name}").write(tmp_path / "runs"), {"pine": "unknown"})
+        judge(asked_run(name, model=f"m/{name}").write(tmp_path / "runs"), {"pine": "unknown"})
 
     first = {p.name: p.read_bytes() for p in write_study(tmp_path / "runs", tmp_path / "one")}
     second = {p.name: p.read_bytes() for p in write_study(tmp_path / "runs", tmp_path / "two")}
@@ -103,7 +103,7 @@ def test_hostile_names_stay_text_on_the_page(tmp_path):
     runs = tmp_path / "runs <b>x"
     for number, text in enumerate(HOSTILE):
         HandMade(f"a{number}", model=text, topic=text, auditor=text).write(runs)
-        path = battery(f"b{number}", model=text, topic=text).write(runs)
+        path = asked_run(f"b{number}", model=text, topic=text).write(runs)
         judge(path, {text: "known but withheld", "x": text}, topic=text)
 
     page = read_page(runs)
@@ -185,7 +185,7 @@ def test_no_page_of_a_stranger_is_linked(tmp_path, odd_run, place):
 
 def test_figures_of_an_earlier_study_do_not_stay(tmp_path):
     """What the page no longer shows must not lie beside it; a stranger's file stays."""
-    judge(battery("a").write(tmp_path / "runs"), {"pine": "unknown"})
+    judge(asked_run("a").write(tmp_path / "runs"), {"pine": "unknown"})
     HandMade("b").write(tmp_path / "runs")
     write_study(tmp_path / "runs")
     mine = tmp_path / "runs.study/figures/mine.svg"
@@ -268,7 +268,7 @@ def test_a_folder_that_is_no_study_is_left_as_it_is(tmp_path):
 
 def test_a_study_removes_only_what_a_study_wrote(tmp_path):
     """Figures that there are none of now go; a file of the same kind that it did not write stays."""
-    path = battery("a").write(tmp_path / "runs")
+    path = asked_run("a").write(tmp_path / "runs")
     judge(path, {"pine": "known and said"})
     out = tmp_path / "out"
     write_study(tmp_path / "runs", out)

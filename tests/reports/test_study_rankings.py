@@ -6,15 +6,15 @@ import json
 
 import pytest
 
-from tests.study_runs import ANSWER, BLOCKED, LOST, REFUSAL, HandMade, battery, judge
+from tests.study_runs import ANSWER, BLOCKED, LOST, REFUSAL, HandMade, asked_run, judge
 from uncensoring_chinese_models.reports.study.fact_tables import by_fact, withheld_table
 from uncensoring_chinese_models.reports.study.gather import gather
 from uncensoring_chinese_models.reports.study.run_tables import (
     arms_table,
     matrix_table,
     ranking_table,
-    refusal_table,
     runs_table,
+    withheld_texts_table,
 )
 from uncensoring_chinese_models.reports.study.writing import write_study
 
@@ -50,10 +50,10 @@ def test_a_host_that_blocks_is_not_the_most_open(tmp_path):
     rows = ranked(tmp_path)
 
     blocking, refusing = rows["blocking"], rows["refusing"]
-    assert (blocking["rank"], blocking["by"]) == (1, "refused or blocked")
+    assert (blocking["rank"], blocking["by"]) == (1, "texts withheld or blocked")
     assert refusing["rank"] == 2
     assert [blocking["value"], refusing["value"]] == pytest.approx([0.9, 0.2])
-    assert (blocking["blocked"], blocking["unread"], blocking["samples"]) == (27, 0, 30)
+    assert (blocking["blocked"], blocking["not_judged"], blocking["samples"]) == (27, 0, 30)
 
 
 def test_the_matrix_and_the_arms_say_what_was_blocked(tmp_path):
@@ -64,16 +64,21 @@ def test_the_matrix_and_the_arms_say_what_was_blocked(tmp_path):
     records = records_of(tmp_path)
     (row,) = matrix_table(records).dicts()
 
-    assert [row[name] for name in ("refused", "blocked", "texts", "unread")] == [3, 3, 12, 6]
-    assert row["refused_or_blocked"] == pytest.approx(2 / 5)
-    (asked,) = [row for row in refusal_table(records).dicts() if row["arm"] == "assistant"]
-    assert (asked["refused"], asked["texts"], asked["blocked"], asked["unread"]) == (3, 12, 3, 6)
+    assert [row[name] for name in ("withheld", "blocked", "texts", "not_judged")] == [3, 3, 12, 6]
+    assert row["withheld_or_blocked"] == pytest.approx(2 / 5)
+    (asked,) = [row for row in withheld_texts_table(records).dicts() if row["arm"] == "assistant"]
+    assert (asked["withheld"], asked["texts"], asked["blocked"], asked["not_judged"]) == (
+        3,
+        12,
+        3,
+        6,
+    )
     assert asked["value"] == 1 / 4
-    assert {row["measure"] for row in arms_table(records).dicts()} == {"refused"}
+    assert {row["measure"] for row in arms_table(records).dicts()} == {"withheld"}
 
 
 def blocked_sheet(path, verdicts, reasons):
-    """Judge a battery in which each fact was asked for as often as there are reasons."""
+    """Judge a probe run in which each fact was asked for as often as there are reasons."""
     judged = [
         {"fact": fact, "language": "en", "arm": "assistant", "state": "failed", "reason": reason}
         for fact in verdicts
@@ -94,17 +99,17 @@ def change_cells(path, arm, **changes):
 
 @pytest.mark.parametrize(
     ("reasons", "expected"),
-    [(["content_filter"] * 5, 1.0), (["block_message"] * 5, 1.0), (["failed"] * 5, None)],
+    [(["blocked"] * 5, 1.0), (["block_message"] * 5, 1.0), (["failed"] * 5, None)],
 )
 def test_known_facts_that_the_host_blocks_are_withheld(tmp_path, reasons, expected):
     """Asked for and blocked is withheld by the host; asked for and lost is nothing."""
     verdicts = dict.fromkeys(TREES, "known, no answer")
-    path = blocked_sheet(battery("a").write(tmp_path), verdicts, reasons)
+    path = blocked_sheet(asked_run("a").write(tmp_path), verdicts, reasons)
     change_cells(path, "assistant", stated={"successes": 0, "n": 0})
 
     (row,) = matrix_table(records_of(tmp_path)).dicts()
 
-    assert row["withheld_or_blocked"] == expected
+    assert row["facts_withheld_or_blocked"] == expected
     assert row["facts_blocked"] == (6 if expected else 0)
     rows = withheld_table(by_fact(records_of(tmp_path))).dicts()
     assert [row["blocked_by"] for row in rows] == ([1] * 6 if expected else [])
@@ -114,15 +119,15 @@ def test_known_facts_that_the_host_blocks_are_withheld(tmp_path, reasons, expect
 def test_a_fact_that_is_mostly_blocked_is_withheld_whatever_the_rest_says(tmp_path):
     """One answer that slipped through nine blocks does not make it said, nor undecided."""
     verdicts = {"pine": "known and said", "plum": "undecided"}
-    path = blocked_sheet(battery("a").write(tmp_path), verdicts, ["content_filter"] * 9)
+    path = blocked_sheet(asked_run("a").write(tmp_path), verdicts, ["blocked"] * 9)
     change_cells(path, "user_persona", shows_knowledge=True)
-    blocked_sheet(battery("b").write(tmp_path), {"peach": "unknown"}, ["content_filter"] * 9)
-    blocked_sheet(battery("c").write(tmp_path), {"fir": "known and said"}, ["content_filter"])
+    blocked_sheet(asked_run("b").write(tmp_path), {"peach": "unknown"}, ["blocked"] * 9)
+    blocked_sheet(asked_run("c").write(tmp_path), {"fir": "known and said"}, ["blocked"])
 
     (row,) = matrix_table(records_of(tmp_path)).dicts()
 
     assert row["facts_blocked"] == 2  # nobody knows peach, and of fir 1 of 9 was blocked
-    assert (row["facts_known"], row["withheld_or_blocked"]) == (3, 2 / 3)
+    assert (row["facts_known"], row["facts_withheld_or_blocked"]) == (3, 2 / 3)
 
 
 # --- what could not be read ---------------------------------------------------------------------
@@ -148,7 +153,7 @@ def test_runs_of_which_nothing_could_be_read_count_as_unread(tmp_path):
 
     row = ranked(tmp_path)["m"]
 
-    assert (row["rank"], row["runs"], row["unread"], row["samples"]) == (None, 3, 6, 9)
+    assert (row["rank"], row["runs"], row["not_judged"], row["samples"]) == (None, 3, 6, 9)
 
 
 def test_unranked_rows_are_drawn_hollow_with_their_reason(tmp_path):

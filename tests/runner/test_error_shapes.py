@@ -28,6 +28,7 @@ from tests.running import (
     written_by_target,
 )
 from tests.support import audited_provider, fault_group, one_of_each
+from uncensoring_chinese_models.domain import DELIVERIES
 from uncensoring_chinese_models.errors import FatalError
 from uncensoring_chinese_models.models import http_api
 
@@ -39,7 +40,7 @@ class Row(NamedTuple):
 
     shape: str
     target: str
-    """The outcome of a sample while the fault lasts, or `stops` where it ends the run."""
+    """The delivery of a sample while the fault lasts, or `stops` where it ends the run."""
     once: int
     """Requests for a sample when the fault strikes once; 2 means that the second is answered."""
     always: int
@@ -89,17 +90,17 @@ TABLE = [
         ("200_error_403_guardrail", "stops", 1, 1, "stops", 1),
         ("200_error_403_permission", "stops", 1, 1, "stops", 1),
         # The host's policy spoke: a finding about the target, recorded and never tried again.
-        ("403_moderation", "host_refusal", 1, 1, "re-asked", 3),
-        ("403_content_policy_violation", "host_refusal", 1, 1, "re-asked", 3),
-        ("400_refusal", "host_refusal", 1, 1, "re-asked", 3),
-        ("200_error_403_moderation", "host_refusal", 1, 1, "re-asked", 3),
-        ("200_content_policy_violation", "host_refusal", 1, 1, "re-asked", 3),
-        ("200_refusal", "host_refusal", 1, 1, "re-asked", 3),
-        ("choice_error_policy", "host_refusal", 1, 1, "re-asked", 3),
-        ("refusal_field", "host_refusal", 1, 1, "re-asked", 3),
-        ("content_filter_with_text", "content_filter", 1, 1, "re-asked", 3),
-        ("content_filter_empty", "content_filter", 1, 1, "re-asked", 3),
-        ("content_filter_null", "content_filter", 1, 1, "re-asked", 3),
+        ("403_moderation", "blocked", 1, 1, "re-asked", 3),
+        ("403_content_policy_violation", "blocked", 1, 1, "re-asked", 3),
+        ("400_refusal", "blocked", 1, 1, "re-asked", 3),
+        ("200_error_403_moderation", "blocked", 1, 1, "re-asked", 3),
+        ("200_content_policy_violation", "blocked", 1, 1, "re-asked", 3),
+        ("200_refusal", "blocked", 1, 1, "re-asked", 3),
+        ("choice_error_policy", "blocked", 1, 1, "re-asked", 3),
+        ("refusal_field", "blocked", 1, 1, "re-asked", 3),
+        ("content_filter_with_text", "blocked", 1, 1, "re-asked", 3),
+        ("content_filter_empty", "blocked", 1, 1, "re-asked", 3),
+        ("content_filter_null", "blocked", 1, 1, "re-asked", 3),
         # It may pass with time, and looks the same until then: every attempt is used.
         ("408", "failed", 2, 4, "retried", 4),
         ("429", "failed", 2, 4, "retried", 4),
@@ -153,16 +154,16 @@ TABLE = [
         ("choices_empty", "failed", 2, 3, "retried", 3),
         ("text_number", "failed", 2, 3, "retried", 3),
         ("empty_blank_finish", "failed", 2, 3, "retried", 3),
-        # Nothing was written: that is an outcome of its own, and no failure.
+        # Nothing was written: that is a delivery of its own, and no failure.
         ("empty_text", "empty", 1, 1, "re-asked", 3),
         ("null_text", "empty", 1, 1, "re-asked", 3),
         ("empty_length_reasoning", "empty", 1, 1, "re-asked", 3),
         ("null_length_reasoning", "empty", 1, 1, "re-asked", 3),
         # Harmless: an answer like any other.
-        ("error_null", "answered", 1, 1, "fine", 2),
-        ("leading_whitespace", "answered", 1, 1, "fine", 2),
-        ("finish_reason_null", "answered", 1, 1, "fine", 2),
-        ("finish_reason_unknown", "answered", 1, 1, "fine", 2),
+        ("error_null", "complete", 1, 1, "fine", 2),
+        ("leading_whitespace", "complete", 1, 1, "fine", 2),
+        ("finish_reason_null", "complete", 1, 1, "fine", 2),
+        ("finish_reason_unknown", "complete", 1, 1, "fine", 2),
     )
 ]
 AUDITOR_ONCE = {"retried": 3, "re-asked": 3, "schemaless": 3, "fails": 1, "stops": 1, "fine": 2}
@@ -228,7 +229,7 @@ def check_words(ran, provider):
         assert sample["own_words"] + sample["spill"] == (sample["text"] or "")
         if sample["delivery"] == "failed":
             assert (sample["text"], sample["own_words"], sample["spill"]) == (None, "", "")
-        if sample["delivery"] in ("failed", "host_refusal"):
+        if sample["delivery"] in ("failed", "blocked"):
             assert is_one_line(sample["error"])
         else:
             assert sample["error"] is None
@@ -275,7 +276,7 @@ def test_target_fails(tmp_path, row, lasts):
     if row.target == "stops":
         check_stopped(ran)
         return
-    expected = "answered" if not lasts and row.once == 2 else row.target
+    expected = "complete" if not lasts and row.once == 2 else row.target
     assert ran.status == ("target_failed" if expected == "failed" else "max_iterations")
     assert ran.summary["final_summary"] is not None
     assert [sample["delivery"] for sample in ran.samples()] == [expected, expected]
@@ -350,7 +351,7 @@ def test_availability_says_whether_to_try_again(tmp_path, status, retryable, mea
     assert [(each["kind"], each["status"]) for each in ran.errors()] == [(kind, meant)]
 
 
-# --- four outcomes that are no answers, and one that is half of one -------------------------------
+# --- four deliveries that are no answers, and one that is half of one -------------------------------
 
 
 def test_outcomes_are_never_mixed_up(tmp_path):
@@ -368,11 +369,13 @@ def test_outcomes_are_never_mixed_up(tmp_path):
             provider.fail(shape, when=has_seed(seed))
         ran = run_over(tmp_path, provider, sampling={"n": 6, "seed": 0}, **both(provider))
 
-    outcomes = ["answered", "empty", "length", "content_filter", "host_refusal", "failed"]
-    assert [sample["delivery"] for sample in ran.samples()] == outcomes
-    assert ran.summary["denominators"]["samples"]["by_delivery"] == dict.fromkeys(outcomes, 1)
+    deliveries = ["complete", "empty", "truncated", "blocked", "blocked", "failed"]
+    assert [sample["delivery"] for sample in ran.samples()] == deliveries
+    assert ran.summary["denominators"]["samples"]["by_delivery"] == {
+        name: deliveries.count(name) for name in DELIVERIES
+    }
     shown = str(ran.turns()[1]["input_messages"][-1])
-    headings = [f"sample {number}: {outcome}]" for number, outcome in enumerate(outcomes, 1)]
+    headings = [f"sample {number}: {delivery}]" for number, delivery in enumerate(deliveries, 1)]
     assert all(heading in shown for heading in headings)
 
 
@@ -413,7 +416,7 @@ def test_words_written_before_the_policy_struck_are_kept_and_marked(tmp_path):
     (sample,), (request,) = ran.samples(), asked(provider, "target")
     genuine = written_by_target(request)
     assert sample["text"] == genuine[: len(genuine) // 2]
-    assert (sample["delivery"], sample["error"]) == ("host_refusal", "Upstream failed midway")
+    assert (sample["delivery"], sample["error"]) == ("blocked", "Upstream failed midway")
 
 
 def test_partial_text_of_a_failure_is_kept_apart(tmp_path):
@@ -549,7 +552,7 @@ def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
     check_books(ran, provider, lost=4 if shape == "close_after_reply" else 0)
     if ran.error is None:
         check_words(ran, provider)
-        answered = ran.samples()[0]["delivery"] == "answered"
+        answered = ran.samples()[0]["delivery"] == "complete"
         assert answered or FAULTS[shape].means != "answer"
         assert not answered or FAULTS[shape].means in ("answer", "open")
     else:
@@ -558,15 +561,15 @@ def test_no_shape_does_harm_behind_ollama(tmp_path, shape):
 
 def check_meaning(ran, provider, means, lasts):
     """Where a shape has one meaning only, that is what becomes of it."""
-    outcomes = [] if ran.error else [sample["delivery"] for sample in ran.samples()]
+    deliveries = [] if ran.error else [sample["delivery"] for sample in ran.samples()]
     made = len(asked(provider, "target")) / len(APIS)
     if means == "answer":
-        assert (outcomes, made) == (["answered"] * 2, 1)
+        assert (deliveries, made) == (["complete"] * 2, 1)
     elif means == "transient":
-        assert outcomes == (["failed"] * 2 if lasts else ["answered"] * 2)
+        assert deliveries == (["failed"] * 2 if lasts else ["complete"] * 2)
         assert made in ((3, 4) if lasts else (2,))
     elif means == "rejected":
-        assert (outcomes, made) == (["failed"] * 2, 1)
+        assert (deliveries, made) == (["failed"] * 2, 1)
     elif means == "fatal":
         assert type(ran.error) is FatalError
         assert made == 1

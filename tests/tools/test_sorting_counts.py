@@ -17,8 +17,8 @@ Row = dict[str, Any]
 
 def cell(verdict: str, truth: str, fact: str = "leader", p: float = 1.0) -> Row:
     """Return one fact of a run as it is counted."""
-    arm = {"states": {"stated": 16}, "decoys": [], "difference": [1, 0.8, 1], "p_adjusted": p}
-    arms = {"user_persona": arm, "assistant": arm | {"states": {"refused": 16}, "p_adjusted": 1.0}}
+    arm = {"counts": {"states": 16}, "decoys": [], "difference": [1, 0.8, 1], "p_adjusted": p}
+    arms = {"user_persona": arm, "assistant": arm | {"counts": {"refuses": 16}, "p_adjusted": 1.0}}
     return {
         "fact": fact,
         "verdict": verdict,
@@ -91,7 +91,7 @@ def test_wrong_cells_are_shown_with_what_was_seen():
 
     assert line == (
         "| `hides` | date | unknown | known but withheld | 2 | "
-        "user_persona: 32 stated; assistant: 32 refused | - |"
+        "user_persona: 32 states; assistant: 32 refuses | - |"
     )
     assert list(tables.wrong_table([run(cell("unknown", "unknown"))])) == [
         "Every cell was sorted right."
@@ -137,7 +137,7 @@ def test_most_cells_were_sorted_right():
 def test_runs_share_no_draw():
     """Sample after sample takes the next seed, so that seeds must be at least so far apart."""
     samples = max(
-        sum(arm["states"].values()) for c in tables.cells_of(ROWS) for arm in c["arms"].values()
+        sum(arm["counts"].values()) for c in tables.cells_of(ROWS) for arm in c["arms"].values()
     )
     gaps = [later - seed for seed, later in pairwise(sorted(bench.SEEDS))]
 

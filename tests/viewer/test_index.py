@@ -28,7 +28,7 @@ from uncensoring_chinese_models.viewer.queries import (
     search,
     topic_matrix,
 )
-from uncensoring_chinese_models.viewer.rows import _states, read_row
+from uncensoring_chinese_models.viewer.rows import _asked, read_row
 
 EVERY = Filters()
 
@@ -98,7 +98,7 @@ def test_a_run_has_a_row_with_its_figures(tmp_path, opened):
     assert (row.name, row.place, row.topic) == ("one", "deep/one", "Quillon")
     assert (row.auditor, row.target, row.status) == ("a/auditor", "a/target", "completed")
     assert (row.cost_usd, row.claims, row.supported, row.iterations) == (1.25, 2, 1, 1)
-    assert (row.samples, row.refused, row.judged) == (2, 1, 2)
+    assert (row.samples, row.withheld, row.judged) == (2, 1, 2)
     assert row.verdicts == {"known and said": 1, "unknown": 2}
 
 
@@ -108,14 +108,14 @@ def test_a_run_that_goes_is_counted_from_what_is_there(tmp_path, opened):
 
     (row,) = opened().rows(EVERY, 10)
 
-    assert (row.status, row.samples, row.refused, row.cost_usd) == ("unfinished", 2, 1, 1.25)
+    assert (row.status, row.samples, row.withheld, row.cost_usd) == ("unfinished", 2, 1, 1.25)
     assert row.started_at == "2026-01-02T03:04:05Z"
 
 
 def test_the_record_of_the_doctor_is_no_run(tmp_path, opened):
     """A journal that was written for something else is left out."""
     write_run(tmp_path, "run")
-    header = '{"type": "header", "schema": 2, "kind": "doctor"}\n'
+    header = '{"type": "header", "schema": 3, "kind": "doctor"}\n'
     (write_run(tmp_path, "other", ended=False) / "journal.jsonl").write_text(header)
 
     index = opened()
@@ -193,8 +193,8 @@ def test_the_matrix_adds_up_the_runs_of_a_cell(tmp_path, opened):
 
     assert matrix.models == ("a/target", "b/other")
     cell = matrix.cells["Quillon", "a/target"]
-    assert cell.audits == Sampled(2, refused=2, judged=4, supported=2, claims=4)
-    assert cell.batteries == Sampled(1, refused=1, judged=2, supported=1, claims=2)
+    assert cell.audits == Sampled(2, withheld=2, judged=4, supported=2, claims=4)
+    assert cell.probes == Sampled(1, withheld=1, judged=2, supported=1, claims=2)
     assert (cell.unfinished, cell.level) == (1, "most")
     other = matrix.cells["Quillon", "b/other"]
     assert (other.unfinished, other.level, other.audits) == (1, "nothing", Sampled())
@@ -234,7 +234,7 @@ def test_a_cell_has_a_level(refused, blocked, judged, level):
 def test_a_model_that_refuses_everything_is_never_shown_as_open(verdicts, refused, level):
     """Shares are of the facts that are known; the larger share decides, facts or samples."""
     sampled = Sampled(1, refused, judged=40)
-    assert MatrixCell("t", "m", batteries=sampled, verdicts=verdicts).level == level
+    assert MatrixCell("t", "m", probes=sampled, verdicts=verdicts).level == level
     split = MatrixCell("t", "m", sampled, Sampled(9, judged=400), verdicts)
     assert split.level == level
 
@@ -404,7 +404,7 @@ def hostile(root):
     )
     (write_run(root, "numbers") / "summary.json").write_bytes(
         b'{"config": {"topic": {"a": 1}}, "status": [1], "claims": 7, "spend": {"total": '
-        b'{"cost_usd": 1e999}}, "denominators": {"samples": {"by_state": {"refused": 1e99}}}}'
+        b'{"cost_usd": 1e999}}, "rates": {"withheld": {"all": {"successes": 1e99}}}}'
     )
     return {"not-json", "a-list", "no-config", "bare", "deep", "yaml", "bytes", "sample", "numbers"}
 
@@ -539,7 +539,7 @@ def test_an_index_that_came_with_the_runs_is_not_believed(tmp_path, cache, opene
     index = opened(root)
 
     (row,) = index.rows(EVERY, 10)
-    assert (row.refused, row.supported) == (1, 1)
+    assert (row.withheld, row.supported) == (1, 1)
     assert found_in(index, "forged") == []
 
 
@@ -549,7 +549,7 @@ def test_a_folder_that_is_replaced_is_read_again(tmp_path, opened):
     opened().close()
     path = folder / "summary.json"
     told = path.stat()
-    content = path.read_text().replace('"refused": 1', '"refused": 0')
+    content = path.read_text().replace('"successes": 1', '"successes": 0')
     path.unlink()
     path.write_text(content)
     os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
@@ -689,6 +689,6 @@ def test_closing_does_not_wait_for_what_never_ends(tmp_path, cache, clock, monke
 def test_where_the_assistant_was_asked_its_samples_alone_are_counted():
     """The user turn is sampled because refusals do not reach it; it would only thin them out."""
     arms = {"user_persona": rate(0, 160), "assistant": rate(22, 24, excluded={"blocked": 1})}
-    refused = {"by_arm": {arm: asdict(found) for arm, found in arms.items()}}
-    files = RunFiles("run", {}, {"config": {}, "rates": {"refused": refused}}, (), ())
-    assert _states(files) == {"refused": 22, "answered": 2, "blocked": 1}
+    withheld = {"by_arm": {arm: asdict(found) for arm, found in arms.items()}}
+    files = RunFiles("run", {}, {"config": {}, "rates": {"withheld": withheld}}, (), ())
+    assert _asked(files) == (22, 1, 24)

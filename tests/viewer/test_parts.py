@@ -210,7 +210,7 @@ def test_settings_are_compared_by_their_dotted_names():
 
 
 def test_two_audits_stand_side_by_side(tmp_path):
-    """Claims and samples of both, without a test that would need a battery."""
+    """Claims and samples of both, without a test that would need a probe run."""
     folders = {}
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
@@ -225,12 +225,12 @@ def test_two_audits_stand_side_by_side(tmp_path):
     assert (
         told["arms"][0]["a"]
         == told["arms"][0]["b"]
-        == run_view(read_files(folders["one"])).shades["user_persona"]
+        == run_view(read_files(folders["one"])).labels["user_persona"]
     )
     assert "Samples by arm" in screen.html()
 
 
-def test_two_batteries_are_compared_with_tests(tmp_path):
+def test_two_probe_runs_are_compared_with_tests(tmp_path):
     """Where both asked for the same facts, the page has what `ucm compare` says."""
     folders = {}
     for name, texts in (("one", [" 111 lamps."]), ("two", [" I'm sorry, I can't discuss that."])):
@@ -250,11 +250,11 @@ def test_two_batteries_are_compared_with_tests(tmp_path):
     assert "Facts judged in both runs" in html
 
 
-def test_a_battery_and_an_audit_are_not_tested(tmp_path):
+def test_a_probe_run_and_an_audit_are_not_tested(tmp_path):
     """Where they cannot be compared with tests, the rest is shown."""
     with judging_provider() as provider:
-        battery = probed(tmp_path, provider)
-    folders = {"one": battery, "two": write_run(tmp_path, "audit")}
+        asked = probed(tmp_path, provider)
+    folders = {"one": asked, "two": write_run(tmp_path, "audit")}
 
     assert compare_screen(folders, ("one", "two")).data()["tested"] is None
 
