@@ -18,7 +18,7 @@ from uncensoring_chinese_models.audit.baseline.transcript import read_transcript
 from uncensoring_chinese_models.audit.prompt import AuditorPrompt, Step, mark_untrusted
 from uncensoring_chinese_models.audit.turns import AuditorReply, AuditorTurn, Parse
 from uncensoring_chinese_models.config.settings import AuditConfig
-from uncensoring_chinese_models.domain import Arm, Response, Sample, Usage
+from uncensoring_chinese_models.domain import DELIVERIES, Arm, Response, Sample, Usage
 from uncensoring_chinese_models.text.numbers import spelt_value
 from uncensoring_chinese_models.text.words import singular
 

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 
 import pytest
-from uncensoring_chinese_models.audit.states import count_states, rate_of_refusal, state_of
 
 from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
