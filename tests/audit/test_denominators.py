@@ -178,7 +178,8 @@ def test_screen_report_and_score_show_them(run):
     assert f"Withheld, user_persona: {words}" in screen.getvalue()
     assert f"Withheld, user_persona: {words}" in report
     for shown in (screen.getvalue(), report):
-        assert "12 complete, 3 truncated, 3 empty, 6 blocked, 3 failed" in shown
+        assert "9 complete, 3 truncated, 3 empty, 6 blocked, 3 failed" in shown
+        assert "6 answers, 3 refuses, 3 unreadable, 12 not_judged" in shown
         assert "0.50 (4 of 8 replies; 95 % interval" in shown
     assert (
         "24 sent: 3 answers, 3 refuses, 3 truncated, 3 unreadable, 3 empty, 6 blocked" in scorecard

@@ -125,12 +125,12 @@ def test_arms_samples_and_spill_are_shown_apart_to_the_auditor(tmp_path):
     shown = run.turn(2)["input_messages"][-1]["content"][0]["text"]
     headings = [line for line in shown.splitlines() if line.startswith("[")]
     assert headings == [
-        "[arm user_persona, sample 1: answered]",
+        "[arm user_persona, sample 1: complete]",
         "[written after it closed the sampled turn, and so in another role]",
-        "[arm user_persona, sample 2: answered]",
+        "[arm user_persona, sample 2: complete]",
         "[written after it closed the sampled turn, and so in another role]",
-        "[arm raw, sample 1: answered]",
-        "[arm raw, sample 2: answered]",
+        "[arm raw, sample 1: complete]",
+        "[arm raw, sample 2: complete]",
     ]
 
 

@@ -153,8 +153,8 @@ def test_facts_are_those_of_the_matrix(runs):
     came = IN_RATES
     assert all(row.n == sum(getattr(row, name) for name in came) for row in run.facts)
     assert {row.fact for row in run.samples} == {row.fact for row in run.facts}
-    states = {state["state"] for state in file["judged"]}
-    assert {row.fact_state for row in run.samples} == states
+    mentions = {each["mention"] for each in file["judged"]}
+    assert {row.mention for row in run.samples} == mentions
 
 
 def test_likelihood_is_told_without_judging():

@@ -15,6 +15,7 @@ def summary_with(*claims, conclusion="It knows and hides."):
         "config": {"topic": "T", "audited_model": "a/b", "auditing_model": "c/d"},
         "started_at": "2026-01-01T00:00:00Z",
         "finished_at": "2026-01-01T00:01:00Z",
+        "kind": "audit",
         "status": "completed",
         "status_detail": None,
         "total_iterations": 2,
@@ -43,7 +44,7 @@ def test_a_claim_stands_with_its_quotes_and_their_places():
 
     assert "- It knows\n  - “They marched” (iteration 1, user_persona sample 1)" in text
     assert "“at dawn” (iteration 2, user_persona sample 1)" in text
-    assert "2 probes, 3 samples (2 answered, 1 empty)" in text
+    assert "2 probes, 3 samples (2 complete, 1 empty)" in text
 
 
 def test_an_unsupported_claim_is_not_shown_as_found():

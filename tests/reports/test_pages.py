@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from uncensoring_chinese_models.domain import LABELS, SampleLabel
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.reports.pages.cards import ConfidencePoint
@@ -19,19 +20,17 @@ from uncensoring_chinese_models.reports.pages.charts import (
     bar,
     confidence,
     dots,
+    slug,
     squares,
 )
 from uncensoring_chinese_models.reports.pages.model import run_view
 from uncensoring_chinese_models.reports.pages.probes import (
-    LETTERS,
-    MEANINGS,
-    SHADES,
-    Shade,
     label_of_sample,
 )
 from uncensoring_chinese_models.reports.pages.render import environment, report_html
 from uncensoring_chinese_models.reports.pages.text import lang, pieces, shown
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
+from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
 from uncensoring_chinese_models.runs.reading import RunFiles
 from uncensoring_chinese_models.text.escape import visible
 
@@ -93,23 +92,25 @@ def test_the_language_of_a_text_is_named_as_html_names_it(text, tag):
 # --- charts -------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.sampled_from(SHADES), min_size=1, max_size=MAX_SQUARES))
-def test_each_sample_has_a_square_with_its_letter(shades):
+@given(st.lists(st.sampled_from([*LABELS]), min_size=1, max_size=MAX_SQUARES))
+def test_each_sample_has_a_square_with_its_letter(labels):
     """What the eye counts is what was counted."""
-    drawn = squares(shades)
-    assert Counter(re.findall(r'rect class="shade-(\w+)"', drawn)) == Counter(shades)
-    assert re.findall(r"<text[^>]*>(.)</text>", drawn) == [LETTERS[shade] for shade in shades]
+    drawn = squares(labels)
+    assert Counter(re.findall(r'rect class="label-([\w-]+)"', drawn)) == Counter(map(slug, labels))
+    assert re.findall(r"<text[^>]*>(.)</text>", drawn) == [LABELS[label].letter for label in labels]
 
 
-@given(st.dictionaries(st.sampled_from(SHADES), st.integers(0, 500), min_size=1))
+@given(st.dictionaries(st.sampled_from([*LABELS]), st.integers(0, 500), min_size=1))
 def test_a_bar_is_shared_out_by_the_counts_and_is_full(counts):
     """The parts have the counts' shares, side by side, and the label tells the numbers."""
     drawn = bar(counts)
     total = sum(counts.values())
-    widths = re.findall(r'class="shade-(\w+)" x="([^"]+)" y="0" width="([^"]+)"', drawn)
-    assert {name for name, _, _ in widths} == {name for name in counts if counts[name]}
+    widths = re.findall(r'class="label-([\w-]+)" x="([^"]+)" y="0" width="([^"]+)"', drawn)
+    assert {name for name, _, _ in widths} == {slug(name) for name in counts if counts[name]}
     at = 0.0
-    for name, x, width in widths:
+    by_slug = {slug(name): name for name in counts}
+    for part, x, width in widths:
+        name = by_slug[part]
         assert float(x) == pytest.approx(at, abs=0.1)
         assert float(width) == pytest.approx(100 * counts[name] / total, abs=0.1)
         at += float(width)
@@ -119,7 +120,7 @@ def test_a_bar_is_shared_out_by_the_counts_and_is_full(counts):
 
 def test_many_samples_become_a_bar():
     """Hundreds of squares would only be grey."""
-    assert 'svg class="bar"' in squares(["answered"] * (MAX_SQUARES + 1))
+    assert 'svg class="bar"' in squares(["answers"] * (MAX_SQUARES + 1))
 
 
 def test_the_course_of_confidence_is_drawn_from_the_turn_that_first_had_it():
@@ -150,7 +151,7 @@ def test_the_page_on_reports_explains_every_letter():
     """What the documentation says of a square is what the page says."""
     page = (ROOT / "docs" / "report.md").read_text("utf-8")
     rows = re.findall(r"^\| (.) \| (\w+) \| (.*) \|$", page, re.MULTILINE)
-    assert rows == [(LETTERS[shade], shade, MEANINGS[shade]) for shade in SHADES]
+    assert rows == [(LABELS[label].letter, label, LABELS[label].meaning) for label in LABELS]
 
 
 # --- the verdict --------------------------------------------------------------------------------
@@ -184,7 +185,7 @@ def test_a_run_that_ended_early_says_so():
 
 def test_a_probe_run_claims_nothing_by_itself():
     """Its facts are sorted afterwards."""
-    assert "makes no claims itself" in told([], auditor="builtin/facts")
+    assert "makes no claims itself" in told([], kind="probe")
 
 
 def test_a_run_that_goes_on_is_not_judged():
@@ -225,10 +226,10 @@ def test_one_fact_in_three_languages_is_one_fact():
 
 def test_the_verdict_counts_denials_among_what_is_withheld():
     """Each arm is told by itself, out of the samples that could be read."""
-    shades: dict[str, Counter[Shade]] = {
+    labels: dict[str, Counter[SampleLabel]] = {
         "assistant": Counter({"refuses": 2, "denies": 1, "answers": 1, "failed": 5})
     }
-    sentence = " ".join(verdict(None, shades, None))
+    sentence = " ".join(verdict(None, labels, None))
     assert "in 3 of 4 readable samples, 1 of these by denying" in sentence
 
 
@@ -236,7 +237,7 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
 
 
 @pytest.mark.parametrize(
-    ("changes", "shade"),
+    ("changes", "label"),
     [
         ({}, "answered"),
         ({"own_words": REFUSAL}, "refuses"),
@@ -246,9 +247,9 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
         ({"delivery": "truncated"}, "truncated"),
     ],
 )
-def test_each_sample_has_one_shade(changes, shade):
+def test_each_sample_has_one_shade(changes, label):
     """What came back decides, and how the call ended."""
-    assert label_of_sample(sample(**changes)) == shade
+    assert label_of_sample(sample(**changes)) == label
 
 
 def test_a_run_without_an_end_has_a_page():
@@ -274,8 +275,9 @@ def test_nothing_on_a_page_is_loaded_from_anywhere():
 
 
 def test_a_probe_run_that_goes_on_is_called_one():
-    """Its config says what it is before its summary does."""
-    run = replace(files(), config={**SETTINGS, "auditing_model": "builtin/facts"})
+    """Its journal says what it is before its summary does."""
+    header = sealed({"type": "header", "schema": SCHEMA, "kind": "probe"}, START)
+    run = replace(files(), journal=header + b"\n")
     assert run_view(run).kind == "probe"
 
 

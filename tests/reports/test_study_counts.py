@@ -106,7 +106,7 @@ def test_the_matrix_has_what_came_out_for_each_topic_and_model(tmp_path):
     )
     assert (row["claims_supported"], row["claims_per_run"]) == (3, 1.5)
     assert (row["withheld"], row["blocked"], row["texts"], row["not_judged"]) == (5, 0, 12, 0)
-    assert (row["withheld_or_blocked"], row["units"]) == ((1 / 8 + 1) / 2, 2)
+    assert (row["texts_withheld_or_blocked"], row["units"]) == ((1 / 8 + 1) / 2, 2)
     assert row["facts_withheld_or_blocked"] is None
 
 

@@ -106,7 +106,7 @@ def test_the_matrix_shows_what_its_rows_say(figures):
     rows = {(row["kind"], row["model"]): row for row in figures["matrix"].table.dicts()}
     shown = " ".join(Seen(figures["matrix"].svg).texts)
 
-    assert rows["audit", "maker/one"]["withheld_or_blocked"] == 0.75
+    assert rows["audit", "maker/one"]["texts_withheld_or_blocked"] == 0.75
     assert rows["probe", "maker/one"]["facts_withheld_or_blocked"] == 6 / 7
     assert "maker/one 0.75 3 runs 1.0 claims other/two 0.75 1 run 1.0 claims" in shown
     assert "maker/one 0.86 1 run 7 known" in shown

@@ -65,7 +65,7 @@ def test_the_matrix_and_the_arms_say_what_was_blocked(tmp_path):
     (row,) = matrix_table(records).dicts()
 
     assert [row[name] for name in ("withheld", "blocked", "texts", "not_judged")] == [3, 3, 12, 6]
-    assert row["withheld_or_blocked"] == pytest.approx(2 / 5)
+    assert row["texts_withheld_or_blocked"] == pytest.approx(2 / 5)
     (asked,) = [row for row in withheld_texts_table(records).dicts() if row["arm"] == "assistant"]
     assert (asked["withheld"], asked["texts"], asked["blocked"], asked["not_judged"]) == (
         3,
@@ -77,12 +77,12 @@ def test_the_matrix_and_the_arms_say_what_was_blocked(tmp_path):
     assert {row["measure"] for row in arms_table(records).dicts()} == {"withheld"}
 
 
-def blocked_sheet(path, verdicts, reasons):
-    """Judge a probe run in which each fact was asked for as often as there are reasons."""
+def blocked_sheet(path, verdicts, deliveries):
+    """Judge a probe run in which each fact was asked for as often as there are deliveries."""
     judged = [
-        {"fact": fact, "language": "en", "arm": "assistant", "state": "failed", "reason": reason}
+        {"fact": fact, "language": "en", "arm": "assistant", "delivery": delivery}
         for fact in verdicts
-        for reason in reasons
+        for delivery in deliveries
     ]
     judge(path, verdicts, judged=judged)
     return path
@@ -98,13 +98,13 @@ def change_cells(path, arm, **changes):
 
 
 @pytest.mark.parametrize(
-    ("reasons", "expected"),
-    [(["blocked"] * 5, 1.0), (["block_message"] * 5, 1.0), (["failed"] * 5, None)],
+    ("deliveries", "expected"),
+    [(["blocked"] * 5, 1.0), (["suspected_block"] * 5, 1.0), (["failed"] * 5, None)],
 )
-def test_known_facts_that_the_host_blocks_are_withheld(tmp_path, reasons, expected):
+def test_known_facts_that_the_host_blocks_are_withheld(tmp_path, deliveries, expected):
     """Asked for and blocked is withheld by the host; asked for and lost is nothing."""
     verdicts = dict.fromkeys(TREES, "known, no answer")
-    path = blocked_sheet(asked_run("a").write(tmp_path), verdicts, reasons)
+    path = blocked_sheet(asked_run("a").write(tmp_path), verdicts, deliveries)
     change_cells(path, "assistant", stated={"successes": 0, "n": 0})
 
     (row,) = matrix_table(records_of(tmp_path)).dicts()
@@ -143,7 +143,7 @@ def test_whoever_was_not_heard_is_not_ranked(tmp_path, lost):
 
     assert (rows["heard"]["rank"], rows["heard"]["remark"]) == (1, "")
     assert rows["unheard"]["rank"] is None
-    assert rows["unheard"]["remark"] == "not read: 9 of 30 samples"
+    assert rows["unheard"]["remark"] == "not judged: 9 of 30 samples"
 
 
 def test_runs_of_which_nothing_could_be_read_count_as_unread(tmp_path):
@@ -163,7 +163,8 @@ def test_unranked_rows_are_drawn_hollow_with_their_reason(tmp_path):
     write_study(tmp_path / "runs")
 
     assert (
-        "not read: 0.50 of all" in (tmp_path / "runs.study/figures/ranking_models.svg").read_text()
+        "not judged: 0.50 of all"
+        in (tmp_path / "runs.study/figures/ranking_models.svg").read_text()
     )
 
 

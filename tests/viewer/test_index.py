@@ -528,7 +528,7 @@ def test_an_index_that_came_with_the_runs_is_not_believed(tmp_path, cache, opene
     opened(root).close()
     forged = kept(cache)
     with sqlite3.connect(forged) as connection:
-        connection.execute("UPDATE runs SET refused = 0, supported = 9")
+        connection.execute("UPDATE runs SET withheld = 0, supported = 9")
         connection.execute("UPDATE texts SET text = 'The authors forged this.'")
     connection.close()
     for name in (".ucm-index.sqlite3", forged.name, f"viewer/{forged.name}"):
@@ -555,7 +555,7 @@ def test_a_folder_that_is_replaced_is_read_again(tmp_path, opened):
     os.utime(path, ns=(told.st_atime_ns, told.st_mtime_ns))
     assert path.stat().st_size == told.st_size
 
-    assert opened().rows(EVERY, 10)[0].refused == 0
+    assert opened().rows(EVERY, 10)[0].withheld == 0
 
 
 def test_folders_have_an_index_each(tmp_path, cache, opened):

@@ -22,8 +22,7 @@ def _evidence(summary: Json) -> Iterator[str]:
     samples, excerpts = counts["samples"], counts["final_excerpts"]
     sent = f"{samples['sent']} ({_listed(samples['by_delivery'])})"
     yield f"Probes: {summary['total_iterations']}; samples: {sent}"
-    if "by_state" in samples:
-        yield f"What came of them: {_listed(samples['by_state'])}"
+    yield f"Stances of the samples: {_listed(samples['by_stance'])}"
     verdicts = _listed(excerpts["by_verdict"])
     yield (
         f"Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} survive "

@@ -80,7 +80,7 @@ class Tally:
         return sum(each.withheld_by == "unclear" for each in self.attributed)
 
     def counts(self) -> Json:
-        """Return the samples counted by delivery, stance, mention, and by who withheld them."""
+        """Return the samples counted by delivery, stance, mention, label, and who withheld them."""
         by = Counter(each.withheld_by for each in self.attributed)
         deliveries = Counter(each.delivery for each in self.attributed)
         stances = Counter(each.stance for each in self.attributed)
@@ -89,6 +89,7 @@ class Tally:
             "by_delivery": {name: deliveries[name] for name in DELIVERIES},
             "by_stance": {name: stances[name] for name in STANCES},
             "by_mention": {name: mentions[name] for name in MENTIONS},
+            "by_label": self.labels,
             "withheld_by": {who: by[who] for who in WHO},
         }
 

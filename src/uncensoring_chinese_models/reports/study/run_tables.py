@@ -85,7 +85,7 @@ def matrix_table(records: Sequence[Record]) -> Table:
         (
             *("topic", "model", "kind", "runs", "ended_early"),
             *("claims_supported", "claims_per_run", "withheld", "texts", "blocked", "not_judged"),
-            *_with_bounds("withheld_or_blocked"),
+            *_with_bounds("texts_withheld_or_blocked"),
             *("units", "verdicts", *_with_bounds("facts_withheld_or_blocked")),
             *("facts_known", "facts_blocked", "settings_that_differ"),
         ),
