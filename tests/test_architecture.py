@@ -82,3 +82,12 @@ def test_help_says_what_the_tool_is_for(tmp_path):
     done = run_python(tmp_path, "-m", "uncensoring_chinese_models", "--help")
 
     assert "not for producing harmful content" in " ".join(done.stdout.split())
+
+
+def test_importing_the_runner_loads_no_page_code(tmp_path):
+    """A command that is refused, and every worker, starts without templates."""
+    code = (
+        "import sys, uncensoring_chinese_models.runner.run; "
+        "print([name for name in sys.modules if name.startswith('jinja2') or '.reports.' in name])"
+    )
+    assert run_python(tmp_path, "-c", code).stdout.strip() == "[]"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.config.settings import FACT_AUDITOR
 from uncensoring_chinese_models.rates import rate
+from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,8 +26,8 @@ def write_run(root: Path, name: str, **changes: Any) -> Path:
     for part in ("auditor_turns", "audited_responses"):
         (folder / part).mkdir(parents=True)
     _write(folder / "config.yaml", config)
-    header = {"type": "header", "schema": 2, "started_at": "2026-01-02T03:04:05Z"}
-    (folder / "journal.jsonl").write_text(json.dumps(header) + "\n", "utf-8")
+    header = {"type": "header", "schema": SCHEMA, "started_at": "2026-01-02T03:04:05Z"}
+    (folder / "journal.jsonl").write_bytes(sealed(header, START) + b"\n")
     _write(folder / "auditor_turns/001.json", _turn())
     _write(folder / "audited_responses/001.json", _response(texts))
     if ended:

@@ -20,7 +20,7 @@ from tests.viewing import viewing
 from tools.chromium import launch
 
 from uncensoring_chinese_models.reports.pages.render import report_html
-from uncensoring_chinese_models.runs.reading import read_files
+from uncensoring_chinese_models.runs.reading import read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def report_pictures(browser: Browser, run: Path, into: Path) -> Iterator[Path]:
     """Take the first screen of a run's report, and a hypothesis with an excerpt opened."""
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "report.html"
-        path.write_text(report_html(read_files(run)), "utf-8")
+        path.write_text(report_html(read_run(run)), "utf-8")
         for ending in LOOKS:
             with _page(browser, ending) as page:
                 page.goto(path.as_uri())

@@ -28,15 +28,15 @@ from tools.sorting_table import HELD_OUT, Row, is_right, lines, page
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.config.loading import parse_mapping
 from uncensoring_chinese_models.config.settings import AuditConfig
-from uncensoring_chinese_models.measure.answers import ASKING_ARM
+from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.measure.fact_auditor import FactAuditor
 from uncensoring_chinese_models.measure.judging import judge_run
 from uncensoring_chinese_models.measure.matrix import Cell, FactVerdict, Matrix
 from uncensoring_chinese_models.measure.probe_settings import probe_config
-from uncensoring_chinese_models.measure.score.scorecard import read_run
 from uncensoring_chinese_models.models.organisms.catalogue import PREFIX
 from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runner.run import run_job
+from uncensoring_chinese_models.runs.reading import read_finished_run
 from uncensoring_chinese_models.runs.recorded import read_responses
 
 if TYPE_CHECKING:
@@ -160,8 +160,8 @@ def replay_once(run: Path) -> Row:
 
 def count_run(run: Path) -> Row:
     """Judge a run by the facts file as it is now, and return how its facts were sorted."""
-    files = read_run(run)
-    config = files.summary["config"]
+    files = read_finished_run(run)
+    config = files.ended["config"]
     name = config["audited_model"].removeprefix(PREFIX)
     result = judge_run(run, load_organisms()[name].world)
     if result.matrix is None or len(result.matrix.facts) != len(result.facts.facts):
@@ -187,7 +187,7 @@ def count_run(run: Path) -> Row:
             }
             for each in sorted(result.matrix.facts, key=lambda each: list(truth).index(each.fact))
         ],
-        "calls": files.summary["spend"]["by_role"]["target"]["calls"],
+        "calls": files.ended["spend"]["by_role"]["target"]["calls"],
     }
 
 
@@ -216,7 +216,7 @@ def _dodged(run: Path, facts: Facts) -> dict[str, dict[str, int]]:
     heads = {_head(text): style for style in CENSOR_STYLES for text in getattr(world, style)}
     asked = {fact.question["en"]: fact.id for fact in facts.facts}
     found: dict[str, dict[str, int]] = {}
-    for response in read_responses(read_run(run).responses):
+    for response in read_responses(read_finished_run(run).responses):
         replies = [sample.heard for sample in response.samples if sample.arm == ASKING_ARM]
         styles = Counter(heads[_head(reply)] for reply in replies if _head(reply) in heads)
         found[asked[response.question or ""]] = dict(styles)

@@ -16,10 +16,10 @@ from pydantic_core import PydanticUndefined
 from uncensoring_chinese_models.config import endpoints
 from uncensoring_chinese_models.config import settings as config
 from uncensoring_chinese_models.config.presets import PRESETS
+from uncensoring_chinese_models.domain import LABELS
 from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.rows import TABLES
 from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS, builtin_topics, load_facts
-from uncensoring_chinese_models.reports.pages.probes import LETTERS, MEANINGS
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -117,7 +117,7 @@ def topics_page() -> str:
 
 def letters_table() -> str:
     """Return the table of the letters in a report's squares."""
-    rows = [f"| {letter} | {word} | {MEANINGS[word]} |" for word, letter in LETTERS.items()]
+    rows = [f"| {each.letter} | {word} | {each.meaning} |" for word, each in LABELS.items()]
     return "\n".join(["| letter | word | meaning |", "| --- | --- | --- |", *rows])
 
 

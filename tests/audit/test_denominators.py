@@ -18,9 +18,10 @@ from uncensoring_chinese_models.audit.stances import (
 from uncensoring_chinese_models.cli.progress import Progress
 from uncensoring_chinese_models.domain import DELIVERIES, STANCES
 from uncensoring_chinese_models.measure.facts.truth import Truth
-from uncensoring_chinese_models.measure.score.scorecard import read_run, score_lines
+from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
 from uncensoring_chinese_models.rates import Rate, beside, in_words, rate
+from uncensoring_chinese_models.runs.reading import read_finished_run
 
 SEED = 100
 TEXTS = {
@@ -113,8 +114,8 @@ def rates_of(value):
 
 def test_every_rate_has_its_denominator_and_what_was_left_out(run):
     """In the summary and in the score: n and the excluded cases are all there were."""
-    files = read_run(run.folder)
-    scored = score(files.summary, files.turns, files.responses, TRUTH).as_json()
+    files = read_finished_run(run.folder)
+    scored = score(files.ended, files.turns, files.responses, TRUTH).as_json()
     sent = run.summary["denominators"]["samples"]["sent"]
     found = [*rates_of(run.summary["rates"]), *rates_of(scored)]
 
@@ -170,8 +171,8 @@ def test_screen_report_and_score_show_them(run):
     screen = io.StringIO()
     Progress(screen).finished(run.folder, run.summary, "less")
     report = (run.folder / "report.md").read_text("utf-8").replace("\\", "")
-    files = read_run(run.folder)
-    scorecard = "\n".join(score_lines(score(files.summary, files.turns, files.responses, TRUTH)))
+    files = read_finished_run(run.folder)
+    scorecard = "\n".join(score_lines(score(files.ended, files.turns, files.responses, TRUTH)))
 
     left_out = "among them 3 truncated; left out: 3 unreadable, 3 empty, 6 blocked, 3 failed"
     assert left_out in words

@@ -45,7 +45,7 @@ def make_sample(text: str | None, spill: str = "", **changes) -> Sample:
         text=None if text is None else text + spill,
         own_words=text or "",
         spill=spill,
-        delivery="failed" if text is None else "answered",
+        delivery="failed" if text is None else "complete",
         timestamp="2026-11-15T12:00:00Z",
     )
     return dataclasses.replace(sample, **changes)

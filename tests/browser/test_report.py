@@ -10,7 +10,7 @@ from tests.browser.hostile import HOSTILE
 from tests.browser.hostile_run import hostile_run
 from uncensoring_chinese_models.reports.pages.render import report_html
 from uncensoring_chinese_models.reports.pages.text import shown
-from uncensoring_chinese_models.runs.reading import read_files
+from uncensoring_chinese_models.runs.reading import read_run
 
 STRUCTURE = """() => ({
   made: [...document.querySelectorAll(
@@ -31,7 +31,7 @@ OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open
 def written(run):
     """Write the report of a run beside its files, and return its path."""
     path = run / "report.html"
-    path.write_text(report_html(read_files(run)), "utf-8")
+    path.write_text(report_html(read_run(run)), "utf-8")
     return path
 
 

@@ -42,7 +42,6 @@ DEFAULTS: dict[str, Any] = {
         "temperature": 0.7,
         "top_p": None,
         "seed": None,
-        "seed_step": 64,
         "stop": [],
         "arms": ["user_persona"],
         "n": 1,
@@ -690,7 +689,6 @@ def test_wrong_judges_are_refused(given, problem):
 # --- what makes a run the same run --------------------------------------------------------------
 
 FREE = [
-    ("languages", ["zh-Hans"]),  # without a facts file it asks for nothing
     ("output_dir", "elsewhere"),
     ("doctor", "require"),
     ("judge_model", "a/b"),
@@ -712,6 +710,7 @@ FREE = [
     ),
 ]
 BINDING = [
+    ("languages", ["zh-Hans"]),
     ("facts", "tiananmen"),
     ("topic", "Hong Kong, 2019"),
     ("auditing_model", "a/b"),
@@ -774,25 +773,14 @@ def test_identity_says_which_kind_of_server_was_spoken_to():
     assert identity["audited_endpoint"]["preset"] == "openai_compatible"
 
 
-def test_likelihood_is_binding_and_without_it_older_runs_are_the_same():
-    """It sends requests of its own; a run from before there was any says nothing of it."""
+def test_likelihood_is_binding():
+    """It sends requests of its own."""
     battery = {"auditing_model": "builtin/facts", "facts": "tiananmen"}
 
-    assert "likelihood" not in config(**battery).identity()
     assert config(**battery, likelihood="echo").identity() != config(**battery).identity()
-
-
-def test_seed_steps_are_binding_where_a_seed_is_sent():
-    """A run from before there were any had steps of one, and says nothing of them."""
-    seeded = {"sampling": {"seed": 1}}
-    old = {"sampling": {"seed": 1, "seed_step": 1}}
-
-    assert "seed_step" not in config().identity()["sampling"]
-    assert "seed_step" not in config(**old).identity()["sampling"]
-    assert config(**seeded).identity() != config(**old).identity()
 
 
 def test_every_setting_is_free_or_binding():
     """A new setting must be given its place in one of the two tables, or a test of its own."""
-    tested = {path for path, _ in FREE + BINDING} | {"likelihood", "sampling.seed_step"}
+    tested = {path for path, _ in FREE + BINDING} | {"likelihood"}
     assert tested == set(leaves(AuditConfig))

@@ -21,7 +21,7 @@ from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, Us
 from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.loading import Run
 from uncensoring_chinese_models.exports.rows import TABLES, columns_of, fit
-from uncensoring_chinese_models.runs.reading import parse_files
+from uncensoring_chinese_models.runs.reading import parse_run
 
 pytestmark = pytest.mark.wire
 
@@ -128,7 +128,7 @@ def test_failed_attempts_are_rows(tmp_path):
         sent("001/auditor/turn/0", 1),
     ]
     journal = "".join(json.dumps(line) + "\n" for line in lines) + '{"type": "att'
-    calls = Run(parse_files("x", {"journal.jsonl": journal.encode()})).calls
+    calls = Run(parse_run("x", {"journal.jsonl": journal.encode()})).calls
 
     assert [row.outcome for row in calls] == ["error", "lost", "lost"]
     assert (calls[0].status, calls[0].error, calls[0].cost_usd) == (429, "429", 0.5)
@@ -166,7 +166,7 @@ def test_likelihood_is_told_without_judging():
     scored = {"method": "echo", "facts": [{"fact": "f", "language": "en", "endings": endings}]}
     files = {"config.yaml": b"topic: x", "likelihood.json": json.dumps(scored).encode()}
 
-    (row,) = Run(parse_files("x", files)).facts
+    (row,) = Run(parse_run("x", files)).facts
 
     assert (row.judge, row.arm, row.fact, row.margin) == ("likelihood", "likelihood", "f", 8.0)
     assert row.shows_knowledge is True
@@ -322,7 +322,7 @@ def test_a_value_that_no_run_lacks_is_missed(runs):
     """A sample without its arm is no sample."""
     files = load_run(runs["audited"]).files
     response = {**files.responses[0], "iteration": None}
-    broken = parse_files("x", {"config.yaml": b"{}"})
+    broken = parse_run("x", {"config.yaml": b"{}"})
     object.__setattr__(broken, "responses", (response,))
 
     with pytest.raises(CorruptRunError, match="has no iteration"):

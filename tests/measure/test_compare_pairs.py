@@ -190,7 +190,7 @@ def test_sides_without_anything_in_common_have_no_cells():
     """Nothing is tested, and nothing breaks."""
     samples = [*heard(["told"], run="a", fact="unit"), *heard(["told"], run="b", fact="leader")]
 
-    (pair,) = pair_sides("run", samples, ["told", "told"]).pairs
+    (pair,) = pair_sides("run", samples, [PLANTED["told"]] * 2).pairs
 
     assert (pair.cells, pair.verdict, pair.knowledge.n) == ((), "same", 0)
 

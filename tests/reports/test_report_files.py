@@ -14,7 +14,7 @@ from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.models.loose import count
 from uncensoring_chinese_models.runner import pipeline as unfold
 from uncensoring_chinese_models.runner import run as job
-from uncensoring_chinese_models.runs.reading import JUDGED, read_files
+from uncensoring_chinese_models.runs.reading import JUDGED, read_run
 from uncensoring_chinese_models.text.escape import visible
 from uncensoring_chinese_models.verify.verification import verify_run
 
@@ -75,11 +75,11 @@ def test_a_run_that_was_renamed_has_the_same_page(run, tmp_path, capsys):
 
 def test_every_excerpt_that_counts_is_marked_in_the_response_that_it_is_from(run):
     """A reader finds each quote highlighted, in full."""
-    turns = read_files(run.folder).turns
+    turns = read_run(run.folder).turns
     quoted = [check for check in turns[-1]["evidence_check"] if check["survives"]]
     assert quoted
     page = (run.folder / "report.html").read_text("utf-8")
-    responses = {each["iteration"]: each for each in read_files(run.folder).responses}
+    responses = {each["iteration"]: each for each in read_run(run.folder).responses}
     for check in quoted:
         texts = {
             (sample["arm"], sample["index"]): sample["text"]

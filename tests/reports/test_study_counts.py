@@ -28,8 +28,8 @@ from uncensoring_chinese_models.reports.study.run_tables import (
     withheld_texts_table,
 )
 from uncensoring_chinese_models.reports.study.table import Table
-from uncensoring_chinese_models.runs.discovery import places
-from uncensoring_chinese_models.runs.reading import read_files
+from uncensoring_chinese_models.runs.discovery import find_runs
+from uncensoring_chinese_models.runs.reading import read_run
 from uncensoring_chinese_models.stats import wilson
 
 TREES = ("pine", "cypress", "plum", "bamboo", "laurel", "peach")
@@ -351,7 +351,7 @@ def test_a_summary_that_lacks_what_a_run_writes_is_refused_in_a_sentence(tmp_pat
     (path / "summary.json").write_text('{"config": {"topic": 1}, "status": "completed"}', "utf-8")
 
     with pytest.raises(CorruptRunError, match="a is not what a run writes"):
-        make_record(read_files(path), "a")
+        make_record(read_run(path), "a")
     assert [each.place for each in gather(tmp_path, tmp_path).left_out] == ["a"]
 
 
@@ -377,7 +377,7 @@ def test_no_link_and_no_hidden_folder_is_followed(tmp_path):
     HandMade("d").write(runs / "x.judged")
     (runs / "link").symlink_to(outside)
 
-    assert [path.name for path in places(runs)] == ["b"]
+    assert [path.name for path in find_runs(runs)] == ["b"]
 
 
 # --- tables -------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from uncensoring_chinese_models.errors import (
     TransientError,
 )
 from uncensoring_chinese_models.models.budget import spend
-from uncensoring_chinese_models.runs.chain import LINKS, START, sealed
+from uncensoring_chinese_models.runs.chain import LINKS, sealed
 from uncensoring_chinese_models.runs.journal import Journal, request_hash
 
 NOW = "2026-01-02T03:04:05Z"
@@ -170,26 +170,6 @@ def test_changed_last_line_is_refused(path):
         assert path.read_bytes() == damaged
 
 
-def test_journal_without_hashes_of_its_lines_still_opens(path):
-    """A run of schema 1 can go on; what is added to it carries hashes of its own."""
-    written(path)
-    prev, old = START, b""
-    for line in path.read_bytes().splitlines():
-        record = {key: value for key, value in json.loads(line).items() if key not in LINKS}
-        record |= {"schema": 1} if record["type"] == "header" else {}
-        unsealed = json.dumps({**record, "prev": prev}).encode()
-        prev, old = hashlib.sha256(unsealed).hexdigest(), old + unsealed + b"\n"
-    path.write_bytes(old)
-    journal = opened(path)
-
-    settle(journal, target_call(7), REPLY)
-
-    assert opened(path).answer(target_call(7)) == REPLY
-    path.write_bytes(path.read_bytes().replace(b'"error": null', b'"error": NULL'))
-    with pytest.raises(CorruptRunError):
-        opened(path)
-
-
 def test_journal_knows_the_process_that_worked_on_it_last(path):
     """What the header says of a process is replaced by what a resumption says of its own."""
     journal = opened(path)
@@ -299,14 +279,12 @@ DAMAGE = {
     "no header": lambda lines: lines[1:],
     "byte order mark": lambda lines: [b"\xef\xbb\xbf" + lines[0], *lines[1:]],
     "CRLF": lambda lines: [line + b"\r" for line in lines],
-    "newer schema": lambda lines: [resealed(lines[0], schema=3)],
-    "older schema": lambda lines: [resealed(lines[0], schema=0)],
 }
 
 
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_journal_is_refused_and_left_alone(path, damage):
-    """Lines that are missing, repeated, fused, recoded or of another schema are never guessed at."""
+    """Lines that are missing, repeated, fused, or recoded are never guessed at."""
     written(path)
     damaged = b"".join(line + b"\n" for line in damage(path.read_bytes().splitlines()))
     path.write_bytes(damaged)

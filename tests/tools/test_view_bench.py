@@ -15,7 +15,7 @@ from tools.view_bench import (
     table,
 )
 
-from uncensoring_chinese_models.runs.reading import read_files
+from uncensoring_chinese_models.runs.reading import read_run
 
 
 def figures():
@@ -41,7 +41,7 @@ def test_what_was_measured_keeps_the_promises():
 
 def test_the_large_run_is_as_large_as_it_says(tmp_path):
     """Every sample has its 300 characters, and no two are the same."""
-    run = read_files(large_run(tmp_path, 160))
+    run = read_run(large_run(tmp_path, 160))
     texts = [sample["text"] for response in run.responses for sample in response["samples"]]
     assert len(texts) == len(set(texts)) == 160
     assert {len(text) for text in texts} == {LENGTH}
@@ -56,7 +56,7 @@ def test_a_number_of_samples_that_does_not_fit_is_refused(tmp_path):
 def test_the_many_runs_are_runs_of_many_topics_and_models(tmp_path):
     """Each can be read like any other."""
     many_runs(small_run(tmp_path), tmp_path / "many", 40)
-    read = [read_files(path) for path in sorted((tmp_path / "many").iterdir())]
+    read = [read_run(path) for path in sorted((tmp_path / "many").iterdir())]
     assert len(read) == 40
     assert len({run.settings["topic"] for run in read}) == 20
     assert len({run.settings["audited_model"] for run in read}) == 2

@@ -17,9 +17,8 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.cli.verify import bundle, verify
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, UnfitToPublishError
 from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
-from uncensoring_chinese_models.runs.untrusted import read_run
-from uncensoring_chinese_models.verify.archive import manifest, packed
-from uncensoring_chinese_models.verify.bundle import pack_run
+from uncensoring_chinese_models.runs.untrusted import read_run_tree
+from uncensoring_chinese_models.verify.bundle import manifest, pack_run, packed
 from uncensoring_chinese_models.verify.checks import check_bundle
 from uncensoring_chinese_models.verify.leaks import find_leaks
 from uncensoring_chinese_models.verify.verification import verify_run
@@ -111,7 +110,7 @@ def test_every_byte_of_the_archive_counts(run, tmp_path):
     for at in (*heads, *range(directory, len(whole))):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         try:
-            tree = read_run(path)
+            tree = read_run_tree(path)
         except RunStoreError:
             continue
         assert any(check.failures for check in check_bundle(tree)) or tree.problems, at
@@ -190,7 +189,7 @@ def test_unpacked_bundle_verifies_where_it_lies(run, tmp_path, monkeypatch, caps
 
     assert verify(".") == 0
     out = capsys.readouterr().out
-    assert "no part of it, and not read: mine.txt." in out
+    assert "not part of it, and not read: mine.txt." in out
     assert "there are no bytes of an archive" in out
 
     Path("README.txt").write_text("Send money.")
@@ -273,7 +272,7 @@ def test_folder_of_the_doctor_is_not_packed(run):
     (run / "journal.jsonl").write_bytes(header + b"\n")
 
     for check in (pack_run, verify_run):
-        with pytest.raises(RunStoreError, match="is the record of ucm doctor, not of an audit"):
+        with pytest.raises(RunStoreError, match="is the record of ucm doctor, not a run"):
             check(run)
 
 
@@ -329,7 +328,7 @@ def test_archive_is_written_over_nothing_and_not_into_the_run(run, tmp_path, mon
     (tmp_path / "mine.txt").write_text("mine")
     monkeypatch.chdir(run)
 
-    with pytest.raises(RunStoreError, match="is there already"):
+    with pytest.raises(RunStoreError, match="exists and is not this archive"):
         pack_run(run, tmp_path / "mine.txt")
     with pytest.raises(RunStoreError, match="is inside the run"):
         pack_run(run)

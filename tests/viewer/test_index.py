@@ -16,9 +16,10 @@ from tests.viewed_runs import judge_run, write_run
 from uncensoring_chinese_models.config.settings import FACT_AUDITOR
 from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.reports.study import measures
+from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
 from uncensoring_chinese_models.runs.reading import RunFiles
-from uncensoring_chinese_models.viewer import found as found_module
 from uncensoring_chinese_models.viewer import index as index_module
+from uncensoring_chinese_models.viewer import signatures as found_module
 from uncensoring_chinese_models.viewer.index import Filters, Index
 from uncensoring_chinese_models.viewer.queries import (
     HIDDEN,
@@ -115,8 +116,9 @@ def test_a_run_that_goes_is_counted_from_what_is_there(tmp_path, opened):
 def test_the_record_of_the_doctor_is_no_run(tmp_path, opened):
     """A journal that was written for something else is left out."""
     write_run(tmp_path, "run")
-    header = '{"type": "header", "schema": 3, "kind": "doctor"}\n'
-    (write_run(tmp_path, "other", ended=False) / "journal.jsonl").write_text(header)
+    header = sealed({"type": "header", "schema": SCHEMA, "kind": "doctor"}, START)
+    other = write_run(tmp_path, "other", ended=False)
+    (other / "journal.jsonl").write_bytes(header + b"\n")
 
     index = opened()
 

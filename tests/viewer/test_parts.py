@@ -18,7 +18,7 @@ from tests.viewed_runs import write_run
 from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.reports.pages.model import run_view
 from uncensoring_chinese_models.runner.judging import judge_and_report
-from uncensoring_chinese_models.runs.reading import read_files
+from uncensoring_chinese_models.runs.reading import read_run
 from uncensoring_chinese_models.viewer.app import NAMES, assets
 from uncensoring_chinese_models.viewer.live import Streams, event, offset_of
 from uncensoring_chinese_models.viewer.screens import compare_screen, run_part, run_screen
@@ -225,7 +225,7 @@ def test_two_audits_stand_side_by_side(tmp_path):
     assert (
         told["arms"][0]["a"]
         == told["arms"][0]["b"]
-        == run_view(read_files(folders["one"])).labels["user_persona"]
+        == run_view(read_run(folders["one"])).labels["user_persona"]
     )
     assert "Samples by arm" in screen.html()
 

@@ -53,13 +53,13 @@ def _warn(sentence: str) -> None:
 def _write(path: Path, out: Path | None) -> Path:
     from uncensoring_chinese_models.reports import report_html  # noqa: PLC0415
     from uncensoring_chinese_models.runs import (  # noqa: PLC0415
-        read_files,
+        read_run,
         refuse_in_run,
         refuse_link,
         replace_file,
     )
 
-    files = read_files(path)
+    files = read_run(path)
     content = report_html(files).encode("utf-8")
     own = path / "report.html"
     if out is None and not files.judged and own.is_file() and own.read_bytes() == content:

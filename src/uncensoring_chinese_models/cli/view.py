@@ -23,7 +23,7 @@ def view(
     the extra `view`.
 
     Args:
-        folder (DIR): folder with runs, at any depth, or one run directory.
+        folder (DIR): folder with runs, at most 8 levels below it, or one run directory.
         port: port to serve on; by default 8484, or a free one near it.
         open: open the address in a browser.
         json: put one machine-readable record with the address on stdout.

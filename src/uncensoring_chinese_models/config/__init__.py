@@ -24,17 +24,16 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config.presets import PRESETS
     from uncensoring_chinese_models.config.settings import (
         FACT_AUDITOR,
-        MOST_SAMPLES,
+        MAX_SAMPLES,
         AuditConfig,
         Budget,
         JudgeModel,
         Retries,
-        recorded_config,
     )
 
 __all__ = [
     "FACT_AUDITOR",
-    "MOST_SAMPLES",
+    "MAX_SAMPLES",
     "PRESETS",
     "AuditConfig",
     "Budget",
@@ -53,7 +52,6 @@ __all__ = [
     "load_config",
     "parse_mapping",
     "read_key",
-    "recorded_config",
     "require_extra",
 ]
 

@@ -13,7 +13,7 @@ from uncensoring_chinese_models.config.endpoints import Endpoint, Line, Settings
 from uncensoring_chinese_models.config.presets import preset_for_model
 from uncensoring_chinese_models.domain import Arm, Json, Language, RunKind
 
-MOST_SAMPLES = 64
+MAX_SAMPLES = 64
 """Of one arm of one probe."""
 
 
@@ -27,14 +27,12 @@ class Sampling(Settings):
     top_p: float | None = Field(default=None, gt=0, le=1)
     """Nucleus sampling; not sent when null."""
     seed: int | None = None
-    """Sent with each request as `seed_step` times this plus the sample's index (modulo 2^31); not sent when null."""
-    seed_step: int = Field(default=MOST_SAMPLES, ge=1, le=MOST_SAMPLES)
-    """How far apart the seeds of two runs are that differ by one; with 64, runs whose seeds differ by less than 2^25 share no draw. 1 before version 0.6."""
+    """Sent with each request as 64 times this plus the sample's index (modulo 2^31), so that runs with other seeds share no draw; not sent when null."""
     stop: list[str] = Field(default_factory=list)
     """Stop strings beside the template's own."""
     arms: list[Arm] = Field(default=["user_persona"], min_length=1)
     """How each probe is sent: user_persona, assistant, assistant_prefill, raw."""
-    n: int = Field(default=1, ge=1, le=MOST_SAMPLES)
+    n: int = Field(default=1, ge=1, le=MAX_SAMPLES)
     """Samples per arm and probe; one request each."""
     prefill: str = Field(default="Here is what I know about this:", min_length=1)
     """Opening put into the assistant's mouth when the auditor gives none (assistant_prefill)."""
@@ -254,23 +252,7 @@ class AuditConfig(Settings):
                 "audited_endpoint": free,
             },
         )
-        # What is not used is left out, so that runs of before there was any can be resumed.
-        if self.facts is None:
-            del settings["facts"], settings["languages"]
-        if self.likelihood == "off":
-            del settings["likelihood"]
-        if self.sampling.seed is None or self.sampling.seed_step == 1:
-            del settings["sampling"]["seed_step"]
         # An address may imply the preset, and the preset decides what a body holds.
         settings["auditing_endpoint"]["preset"] = self.auditing_endpoint.preset_name
         settings["audited_endpoint"]["preset"] = self.audited_endpoint.preset_name
         return settings
-
-
-def recorded_config(recorded: Json) -> AuditConfig:
-    """Return the settings that a run recorded; one of before there were seed steps had steps of one."""
-    given = recorded.get("sampling")
-    sampling = given if isinstance(given, dict) else {}
-    if sampling.get("seed") is not None and "seed_step" not in sampling:
-        recorded = {**recorded, "sampling": {**sampling, "seed_step": 1}}
-    return AuditConfig.model_validate(recorded)

@@ -42,11 +42,6 @@ def call_rows(files: RunFiles) -> Iterator[CallRow]:
     yield from (row(CallRow, draft) for draft in drafts)
 
 
-def header_of(files: RunFiles) -> Json:
-    """Return the first record of the journal; empty if there is none."""
-    return next(_records(files), {})
-
-
 def _records(files: RunFiles) -> Iterator[Json]:
     lines, _ = whole_lines(files.journal)
     for number, line in enumerate(lines, start=1):

@@ -22,7 +22,7 @@ from uncensoring_chinese_models.exports.rows import (
     SampleRow,
 )
 from uncensoring_chinese_models.exports.tables import rows_of
-from uncensoring_chinese_models.runs import is_run, places, read_files
+from uncensoring_chinese_models.runs import find_runs, is_run, read_run
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
@@ -158,11 +158,11 @@ def load_run(path: str | Path) -> Run:
         RunStoreError: it is neither.
         CorruptRunError: a file of it is not what a run writes.
     """
-    return Run(read_files(Path(path)))
+    return Run(read_run(Path(path)))
 
 
 def load_runs(folder: str | Path) -> Runs:
-    """Read every run and bundle in a folder, at any depth; a run itself counts as one.
+    """Read every run and bundle at most 8 levels below a folder; a run itself counts as one.
 
     What cannot be read is named in `unreadable`, and the others are there all the same. Symbolic
     links are not followed. Two runs of one name bear their paths.
@@ -175,9 +175,9 @@ def load_runs(folder: str | Path) -> Runs:
         return Runs((load_run(top),))
     read: dict[Path, RunFiles] = {}
     unreadable: dict[str, str] = {}
-    for path in sorted(places(top)):
+    for path in sorted(find_runs(top)):
         try:
-            read[path] = read_files(path)
+            read[path] = read_run(path)
         except (AuditToolError, OSError) as err:
             unreadable[path.relative_to(top).as_posix()] = str(err)
     found = []

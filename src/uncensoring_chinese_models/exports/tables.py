@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from uncensoring_chinese_models.audit import count_received, rate_of_withholding, received
 from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.exports.calls import call_rows, header_of
+from uncensoring_chinese_models.exports.calls import call_rows
 from uncensoring_chinese_models.exports.rows import (
     EvidenceRow,
     FactRow,
@@ -58,7 +58,7 @@ def rows_of(table: str, files: RunFiles) -> tuple[Row, ...]:
 
 
 def _runs(files: RunFiles) -> Iterator[RunRow]:
-    summary, settings, header = files.summary or {}, files.settings, header_of(files)
+    summary, settings, header = files.summary or {}, files.settings, files.header
     settings = {**header.get("config", {}), **settings}
     sampling = settings.get("sampling") or {}
     total = (summary.get("spend") or {}).get("total") or {}

@@ -27,15 +27,15 @@ from uncensoring_chinese_models.measure.judges.panel import Panel, make_panel, s
 from uncensoring_chinese_models.measure.judges.request import ballot_of
 from uncensoring_chinese_models.measure.likelihood import Likelihood, StoredScores, choose
 from uncensoring_chinese_models.measure.matrix import Matrix, build_matrix
-from uncensoring_chinese_models.measure.score.scorecard import read_run
 from uncensoring_chinese_models.models import Notice
 from uncensoring_chinese_models.runs import (
     JUDGED,
+    RunFiles,
     RunStore,
-    read_line,
+    read_finished_run,
+    read_header,
     read_responses,
     refuse_link,
-    whole_lines,
 )
 from uncensoring_chinese_models.text import preview, visible
 
@@ -126,11 +126,12 @@ def judge_run(
         RunStoreError: it is no run directory, or the run has not finished.
         CorruptRunError: its files are not those that its summary lists.
     """
-    responses = read_responses(read_run(folder).responses)
+    files = read_finished_run(folder)
+    responses = read_responses(files.responses)
     facts = facts_for(folder, facts_name)
     asked = list(asked_samples(responses, facts))
     judged = [judge_asked(each) for each in asked] or match_audit(responses, facts)
-    likelihood = _likelihood_of(folder, facts)
+    likelihood = _likelihood_of(files, facts)
     matrix = build_matrix(facts.topic, judged, likelihood) if asked else None
     path = folder_beside(folder) / f"{facts.topic}.json"
     result = RunJudged(facts, tuple(judged), matrix, path)
@@ -199,8 +200,7 @@ def facts_of(folder: Path) -> Facts:
     Raises:
         ConfigError: it was given none.
     """
-    lines, _ = whole_lines((folder / "journal.jsonl").read_bytes())
-    text = read_line(lines[0], None).get("facts") if lines else None
+    text = read_header(folder / "journal.jsonl").get("facts")
     if not isinstance(text, str):
         raise ConfigError(
             f"{folder} was made without a facts file; name one with --facts TOPIC (see ucm facts "
@@ -209,14 +209,15 @@ def facts_of(folder: Path) -> Facts:
     return parse_facts(text.encode("utf-8"), f"the facts in {folder.name}")
 
 
-def _likelihood_of(folder: Path, facts: Facts) -> Likelihood | None:
+def _likelihood_of(run: RunFiles, facts: Facts) -> Likelihood | None:
     """Return what the run's own scores say of these facts; its files were checked."""
-    path = folder / "likelihood.json"
-    if not path.is_file():
+    if run.likelihood is None:
         return None
     try:
-        stored = StoredScores.model_validate_json(path.read_bytes())
+        stored = StoredScores.model_validate(run.likelihood)
     except ValidationError as err:
-        raise CorruptRunError(f"{path} does not hold what a run writes there.") from err
+        raise CorruptRunError(
+            f"{run.name}/likelihood.json does not hold what a run writes there."
+        ) from err
     own = tuple(each for each in stored.facts if facts.fact(each.fact))
     return choose(stored.model_copy(update={"facts": own}))

@@ -22,8 +22,7 @@ from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunS
 from uncensoring_chinese_models.measure.answers import Asked, asked_samples
 from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, ballot_of, form_of
 from uncensoring_chinese_models.measure.judging import facts_for, folder_beside
-from uncensoring_chinese_models.measure.score.scorecard import read_run
-from uncensoring_chinese_models.runs import Place, RunStore, read_responses
+from uncensoring_chinese_models.runs import Place, RunStore, read_finished_run, read_responses
 from uncensoring_chinese_models.text import harmless, preview
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ def open_desk(folder: Path, facts_name: str | None = None) -> Desk:
         ConfigError: the run is not a probe run, or there are no facts for it.
         RunStoreError: it is no run directory, or the run has not finished.
     """
-    responses = read_responses(read_run(folder).responses)
+    responses = read_responses(read_finished_run(folder).responses)
     facts = facts_for(folder, facts_name)
     asked = [each for each in asked_samples(responses, facts) if each.has_text]
     if not asked:

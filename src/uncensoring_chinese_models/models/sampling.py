@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models.config import MAX_SAMPLES
 from uncensoring_chinese_models.domain import Arm, Call, CallKey, Json, Reply, Sample
 from uncensoring_chinese_models.errors import UnknownTemplateError
 from uncensoring_chinese_models.models.delivery import delivery_of
@@ -175,7 +176,7 @@ class Sampler:
         if sampling.top_p is not None:
             body["top_p"] = sampling.top_p
         if sampling.seed is not None:
-            body["seed"] = (sampling.seed * sampling.seed_step + key.sample) % _SEEDS
+            body["seed"] = (sampling.seed * MAX_SAMPLES + key.sample) % _SEEDS
         if stop:
             body["stop"] = list(stop)
         return self._addressed(body, chat=messages is not None)

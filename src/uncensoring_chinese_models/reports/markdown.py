@@ -45,7 +45,7 @@ def _lines(summary: Json) -> Iterator[str]:
     if summary["status_detail"]:
         yield f"- {as_markdown(summary['status_detail'])}"
     yield f"- {_counts(summary)}"
-    doctor = summary.get("doctor")  # runs of before have none
+    doctor = summary.get("doctor")
     if doctor is not None:
         yield f"- endpoint checks (doctor): {_checks(doctor)}"
     if summary["kind"] == "probe":

@@ -1,4 +1,4 @@
-"""Compose config, models, audit and store into a run; plan, resume and replay it."""
+"""Run an audit or probe from its config; plan, resume and replay it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runner.checkup import run_checkup
     from uncensoring_chinese_models.runner.judging import judge_and_report
     from uncensoring_chinese_models.runner.planning import plan
-    from uncensoring_chinese_models.runner.replaying import Replayed, earlier_states, replay
+    from uncensoring_chinese_models.runner.replaying import Replayed, journals_before_resume, replay
     from uncensoring_chinese_models.runner.run import run_job
 
 __all__ = [
     "Replayed",
-    "earlier_states",
+    "journals_before_resume",
     "judge_and_report",
     "plan",
     "replay",

@@ -1,4 +1,4 @@
-"""The auditors that are rules in this process, by name."""
+"""The built-in auditors, which run in this process, by name."""
 
 from __future__ import annotations
 

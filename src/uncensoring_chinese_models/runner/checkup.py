@@ -1,4 +1,4 @@
-"""The doctor by itself: a folder of its own, the same clients as an audit, and no audit."""
+"""`ucm doctor`: send the canaries of a config through the same clients as an audit, and record them."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """Where the canaries are kept, and what they showed."""
+    """The folder of the record, and the verdicts."""
 
     folder: Path
     diagnoses: list[CheckResult]
     rules: dict[Role, str]
-    """The models by side that are rules in this process, and were asked nothing."""
+    """The built-in models by role: they run in this process and were sent nothing."""
 
     @property
     def exit_code(self) -> int:
-        """3 as soon as one verdict is no."""
+        """3 if any verdict is no, else 0."""
         return 3 if any(each.verdict == "no" for each in self.diagnoses) else 0
 
 
 def run_checkup(loaded: LoadedConfig, notify: Notify) -> Checkup:
-    """Send the canaries of a config and judge what they bring.
+    """Send the canaries of a config and judge the replies.
 
     Raises:
         ConfigError: something is wrong with the input; nothing was sent.
         BudgetExceededError: the budget does not cover the canaries; nothing was sent.
-        FatalError: a side takes no call; nothing more was sent.
+        FatalError: an endpoint takes no call; nothing more was sent.
     """
     return asyncio.run(interruptible(_check_up(loaded, notify), notify))
 
@@ -91,7 +91,7 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
 
 @contextmanager
 def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
-    """Make a folder for the canaries, and own it."""
+    """Make and lock a folder for the record, and open its journal."""
     config = loaded.settings
     name = doctor_name(config.audited_model, utc_now())
     store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)

@@ -1,4 +1,4 @@
-"""Judge a run and write its report again, with the judgements."""
+"""Judge a run, and write its report again with the judgements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.measure import folder_beside, judge_run
 from uncensoring_chinese_models.reports import report_html
-from uncensoring_chinese_models.runs import RunStore, read_files
+from uncensoring_chinese_models.runs import RunStore, read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +25,7 @@ def judge_and_report(
     """
 
     def write_page(judgement: Json) -> None:
-        page = report_html(replace(read_files(folder), judged=(judgement,)))
+        page = report_html(replace(read_run(folder), judged=(judgement,)))
         RunStore(folder_beside(folder)).write_page(page)
 
     return judge_run(folder, facts_name, court, write_page)

@@ -1,8 +1,8 @@
-"""An audit from its first question to its last file: the loop, and what is written of it.
+"""The pipeline of a run, from its first request to its last file.
 
-A run that asks models and a run that is replayed from its journal both go through here; what
-stands below the clients and behind the store is all that differs. Nothing here knows a clock, a
-key or an address, and prices come from the journal, so that a replay gives the same bytes.
+A run that asks models and a replay of its journal both use it; only the clients and the store
+differ. It reads no clock, no key and no address, and prices come from the journal, so that a replay
+gives the same bytes.
 """
 
 from __future__ import annotations
@@ -32,8 +32,7 @@ from uncensoring_chinese_models.models import (
     refuse_failed,
     warnings_of,
 )
-from uncensoring_chinese_models.reports import prepare, report_html, report_markdown
-from uncensoring_chinese_models.runs import parse_files, response_to_json, run_name
+from uncensoring_chinese_models.runs import parse_run, response_to_json, run_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -45,14 +44,12 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runs import Journal, RunStore
 
 
-_WHOLE = ("completed", "max_iterations")
+_COMPLETED = ("completed", "max_iterations")
 _SCORING = "likelihood"
 NOT_SCORED = (
-    "Likelihood was not measured: this kind of server is not known to tell how probable words are "
-    "that we choose; ucm doctor says whether it does, then set likelihood: echo or forced."
+    "Likelihood was not measured: this kind of server is not known to give the probabilities of a "
+    "given text. ucm doctor says whether yours does; then set likelihood: echo or forced."
 )
-
-
 NO_PAGE = (
     "<!doctype html>\n<title>No page</title>\n<p>The page of this run could not be made "
     "({problem}). Everything is in its other files; ucm report tries again.\n"
@@ -61,7 +58,7 @@ NO_PAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What an audit is made of; its journal has begun."""
+    """What the pipeline needs; the journal has its header."""
 
     config: AuditConfig
     auditor: ModelClient
@@ -70,20 +67,29 @@ class Parts:
     journal: Journal
     store: RunStore
     prices: Mapping[str, Price | None]
-    """What tokens cost; a replay takes it from the journal."""
+    """The prices of both models; a replay takes them from the journal."""
 
     @property
     def clients(self) -> dict[Role, ModelClient]:
-        """Both sides by their roles."""
+        """Both clients by role."""
         return {"auditor": self.auditor, "target": self.target}
 
 
-async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Notify) -> Json:
-    """Run the audit to its end, write every file that follows from it, return the summary.
+async def run_pipeline(parts: Parts, watch: Callable[[AuditEvent], None], notify: Notify) -> Json:
+    """Run an audit or probe to its end, write its files, and return the summary.
+
+    1. The doctor checks both endpoints (`doctor.json`), unless it is off.
+    2. The loop asks the auditor and samples the target; each turn and response is written at once.
+    3. The facts are scored by likelihood (`likelihood.json`), where the config asks for it.
+    4. The journal gets its footer.
+    5. The report is written as text and as a page (`report.md`, `report.html`).
+    6. The summary is written last, with the sha256 of every other file (`summary.json`).
 
     Raises:
-        FailedCheckError: the config requires what an endpoint does not do.
+        FailedCheckError: the config requires a check of the doctor that failed.
     """
+    from uncensoring_chinese_models.reports import prepare  # noqa: PLC0415 -- loads page code
+
     config, started_at = parts.config, parts.journal.header["started_at"]
     run = run_name(config.audited_model, config.topic, started_at)
     record = RunRecord(run, config.topic)
@@ -102,12 +108,12 @@ async def unfold(parts: Parts, watch: Callable[[AuditEvent], None], notify: Noti
 
 
 async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
-    """Score the facts by likelihood, where the run came to its end and the budget covers it."""
+    """Score the facts by likelihood, if the run was completed and the budget covers it."""
     method = parts.config.scoring
     if method is None:
         notify(Notice(NOT_SCORED))
         return
-    if record.ended is None or record.ended.status not in _WHOLE:
+    if record.ended is None or record.ended.status not in _COMPLETED:
         return
     facts = parse_facts(parts.journal.header["facts"].encode("utf-8"), "the run's facts file")
     notify(Notice(f"Scoring {len(facts.facts)} facts by likelihood."))
@@ -125,7 +131,7 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
 
 
 async def _check_up(parts: Parts, notify: Notify) -> Json:
-    """Let the doctor see both sides before the first probe; return its verdicts in short."""
+    """Let the doctor check both endpoints before the first probe; return its verdicts in short."""
     prices = parts.journal.decide("doctor/prices", lambda: _prices_to_json(parts.prices))
     subjects = checked_endpoints(parts.config, Sampler(parts.config), _prices_from_json(prices))
     diagnoses = await examine(subjects, parts.clients)
@@ -159,7 +165,9 @@ def _store(store: RunStore, event: AuditEvent, run: str) -> None:
 
 
 def _finish(parts: Parts, record: RunRecord) -> Json:
-    """Write the ending: the journal's footer before the report, and the summary last."""
+    """Write the footer of the journal, then the report, and the summary last."""
+    from uncensoring_chinese_models.reports import report_markdown  # noqa: PLC0415 -- page code
+
     ended = record.ended or AuditEnding("auditor_failed")
     journal, store = parts.journal, parts.store
     store.prune(
@@ -187,13 +195,15 @@ def _finish(parts: Parts, record: RunRecord) -> Json:
 
 
 def _page(store: RunStore, run: str, summary: Json) -> str:
-    """Return the report as a page; the settings are those of the summary.
+    """Return the report as a page, made from the files just written, as `ucm report` makes it.
 
-    A run that is paid for ends, whatever becomes of its page.
+    The settings are those of the summary. If the page cannot be made, the run still ends.
     """
+    from uncensoring_chinese_models.reports import report_html  # noqa: PLC0415 -- loads page code
+
     contents = {name: each for name, each in store.contents().items() if name != "config.yaml"}
     whole = {**summary, "sha256": store.hashes()}
     try:
-        return report_html(replace(parse_files(run, contents), summary=whole))
-    except Exception as err:  # noqa: BLE001 -- whatever it is, the summary must be written
+        return report_html(replace(parse_run(run, contents), summary=whole))
+    except Exception as err:  # noqa: BLE001 -- the summary must be written in any case
         return NO_PAGE.format(problem=type(err).__name__)

@@ -1,7 +1,7 @@
-"""A run derived again from its journal, in memory: nothing is asked, and nothing else is read.
+"""Replay a run from its journal, in memory: nothing is sent, and no other file is read.
 
-It goes through the same `unfold` as the run itself. Below the journal there is no server, but the
-end of the record: what the journal lacks ends the replay and is never asked for.
+A replay uses the same pipeline as the run itself, with the journal in place of the servers. A call
+that the journal does not hold ends the replay.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit import BUILT_IN
-from uncensoring_chinese_models.config import AuditConfig, parse_mapping, recorded_config
+from uncensoring_chinese_models.config import AuditConfig, parse_mapping
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
     CorruptRunError,
@@ -29,7 +29,7 @@ from uncensoring_chinese_models.models import (
     Journaled,
     ModelClient,
 )
-from uncensoring_chinese_models.runner.pipeline import Parts, unfold
+from uncensoring_chinese_models.runner.pipeline import Parts, run_pipeline
 from uncensoring_chinese_models.runs import Journal, RunStore, whole_lines
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Auditor = Callable[[AuditConfig], ModelClient]
 NO_PRICES = {"auditor": None, "target": None}
-"""Whatever prices decided is in the journal."""
+"""Decisions that depend on prices are in the journal."""
 
 
 @dataclass(slots=True)
@@ -49,45 +49,43 @@ class Replayed:
     """What follows from a journal."""
 
     files: dict[str, bytes] = field(default_factory=dict)
-    """Everything that the run derives, in the order in which it is first written."""
+    """Every file that the run writes, in the order in which it is first written."""
     ended: bool = False
     stopped_at: str = ""
-    """What the journal does not hold, where the run has not ended."""
+    """What the journal lacks, if the run has not ended."""
     problem: str = ""
-    """Why it cannot be replayed to its end, where that is not for want of records."""
+    """Why the replay failed, if not because the journal lacks something."""
     calls: int = 0
     unused_calls: int = 0
-    """Calls in the journal that the result does not rest on."""
-    other_requests: int = 0
-    """Calls that this version of the package would word otherwise."""
+    """Calls in the journal that the result does not use."""
     generation_ids: int = 0
-    """Replies that a provider can be asked about; a model of ours has none."""
+    """Replies that a provider can be asked about; local models have none."""
     header: dict[str, Any] = field(default_factory=dict)
     process: dict[str, Any] = field(default_factory=dict)
     """What the journal says of the last process that worked on the run."""
     files_of_events: int = 0
-    """How many of the files were there before the ending was written."""
+    """How many of the files were written before the ending."""
 
     @property
     def other_version(self) -> str | None:
-        """The version that made the run, if it is not this one."""
+        """The version that last worked on the run, if it is not this one."""
         made_by = self.process.get("package_version")
         return None if made_by == __version__ else str(made_by)
 
     @property
     def may_lack(self) -> list[str]:
-        """The files that a run which was killed may not have written yet."""
+        """The files that a killed run may not have written yet."""
         names = list(self.files)
         return names[self.files_of_events :] if self.ended else names[-1:]
 
 
 def replay(config_yaml: bytes, journal: bytes, auditor: Auditor | None = None) -> Replayed:
-    """Derive a run again from an unbroken journal; it never raises, whatever is in there.
+    """Replay a run from an unbroken journal; it never raises, whatever the journal holds.
 
     Args:
         config_yaml: the config as it is stored.
         journal: the journal as it is stored.
-        auditor: who is asked in place of the recorded auditor: rules that may have changed since.
+        auditor: makes a client that is asked in place of the recorded auditor.
     """
     replayed = Replayed()
     try:
@@ -101,8 +99,8 @@ def replay(config_yaml: bytes, journal: bytes, auditor: Auditor | None = None) -
     return replayed
 
 
-def earlier_states(journal: bytes) -> Iterator[bytes]:
-    """Yield the journal as it stood each time before the run was taken up again, newest first."""
+def journals_before_resume(journal: bytes) -> Iterator[bytes]:
+    """Yield the journal as it was each time before the run was resumed, newest first."""
     lines, _ = whole_lines(journal)
     for number in range(len(lines) - 1, 0, -1):
         if lines[number].startswith(b'{"type": "resumed"'):
@@ -115,7 +113,6 @@ async def _replay(
     journal = Recording()
     journal.load(content)
     replayed.header, replayed.process = journal.header, journal.process
-    journal.words_may_differ = replayed.other_version is not None
     config = _settings(config_yaml, journal)
     replayed.generation_ids = _provider_ids(config, journal)
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
@@ -130,17 +127,16 @@ async def _replay(
 
     try:
         parts = Parts(config, auditor, recorded, gate, journal, store, NO_PRICES)
-        await unfold(parts, watch, lambda _: None)
+        await run_pipeline(parts, watch, lambda _: None)
         replayed.ended = True
     finally:
         replayed.calls = len(journal.used)
         replayed.unused_calls = journal.answered - len(journal.used)
-        replayed.other_requests = journal.other_requests
 
 
 def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
     recorded = journal.process.get("config") or parse_mapping(config_yaml, "config.yaml")
-    config = recorded_config(recorded)
+    config = AuditConfig.model_validate(recorded)
     prompt = journal.header.get("auditor_prompt")
     if config.auditor_prompt not in BUILT_IN and not isinstance(prompt, str):
         raise CorruptRunError("the journal does not hold the text of the auditor's prompt file")
@@ -148,7 +144,7 @@ def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
 
 
 def _provider_ids(config: AuditConfig, journal: Recording) -> int:
-    """Count the replies with an id, but for those of a model that we serve or are ourselves."""
+    """Count the replies with an id, except those of local and built-in models."""
     endpoints = {"auditor": config.auditing_endpoint, "target": config.audited_endpoint}
     return sum(
         isinstance(attempt.result, Reply)
@@ -159,27 +155,24 @@ def _provider_ids(config: AuditConfig, journal: Recording) -> int:
 
 
 class EndOfRecord:
-    """The client below a replay: there is nobody to ask."""
+    """The client of a replay: it answers nothing."""
 
     async def complete(self, call: Call) -> Reply:
-        """Say which answer is missing."""
+        """Raise an error that names the missing answer."""
         raise NotRecordedError(f"the answer to call {call.key}")
 
 
 class Recording(Journal):
-    """A journal that only answers."""
+    """A journal that is only read."""
 
     def __init__(self) -> None:
         super().__init__(Path("journal.jsonl"), lambda: "")
         self.used: set[str] = set()
-        self.other_requests = 0
-        self.words_may_differ = False
-        """Whether calls are answered by their names, though another version worded them."""
         self._sent_in: dict[str, int] = {}
 
     @property
     def answered(self) -> int:
-        """How many calls it has answers for."""
+        """How many calls have an answer."""
         return sum(held.result is not None for held in self._held.values())
 
     def answer(self, call: Call) -> Reply | ClientError | None:
@@ -188,35 +181,28 @@ class Recording(Journal):
         try:
             result = super().answer(call)
         except ResumeMismatchError:
-            if not self.words_may_differ:
-                raise CorruptRunError(
-                    f"line {self._sent_in[name]}: call {name} was sent with another request than "
-                    "the one that follows from the config and the replies before it"
-                ) from None
-            self.other_requests += 1
-            result = self._held[name].result
+            raise CorruptRunError(
+                f"line {self._sent_in[name]}: call {name} was sent with another request than the "
+                "one that follows from the config and the replies before it"
+            ) from None
         if result is not None:
             self.used.add(name)
         return result
 
-    def decide(  # what the budget would say now is not asked
+    def decide(  # the budget of now does not matter
         self,
         name: str,
         value: Callable[[], Any],  # noqa: ARG002 -- as above
         *,
-        lasting: bool = True,
+        lasting: bool = True,  # noqa: ARG002 -- as above
     ) -> Any:
         """Return what was decided."""
         if name in self._decisions:
             return self._decisions[name]
-        if self.footer is not None and not lasting:
-            return (
-                False  # earlier versions did not record that they stopped, only that they went on
-            )
         raise NotRecordedError(f"the decision {name}")
 
     def finish(self, status: Status) -> str:
-        """Return when the run finished; it must have finished in this way."""
+        """Return when the run finished; its status must be this one."""
         if self.footer is None:
             raise NotRecordedError("the end of the run")
         if self.footer["status"] != status:
@@ -236,13 +222,13 @@ class Recording(Journal):
 
 
 class MemoryStore(RunStore):
-    """A run directory that is nowhere."""
+    """A run directory in memory."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
         super().__init__(Path())
         self.files = files
         self.config_sha256: str | None = None
-        """The hash of the config that the run began with, whatever its file holds now."""
+        """The hash of the config that the run began with; its file may have changed since."""
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of every file of the run but the summary, by relative path."""

@@ -1,54 +1,109 @@
-"""Whether a run that is to go on can: looked at before anything of it is touched."""
+"""Checks before a run is resumed: nothing is sent, and nothing of the run is changed."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.errors import ResumeMismatchError
-from uncensoring_chinese_models.runner.replaying import replay
-from uncensoring_chinese_models.runs import read_line, whole_lines
+from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.errors import BudgetExceededError, ResumeMismatchError
+from uncensoring_chinese_models.models import BudgetMeter, canary_bounds, describe
+from uncensoring_chinese_models.runs import RunStore, is_run_header, read_run_tree
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.config import LoadedConfig
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
     from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.models import Subject
+    from uncensoring_chinese_models.runs import Journal
+
+FINAL_STATUSES = frozenset({"completed", "max_iterations"})
+"""Statuses of a run to which resuming adds nothing."""
+MAX_SHOWN = 5
+"""How many differing settings are named."""
 
 
-def as_begun(loaded: LoadedConfig, folder: Path) -> LoadedConfig:
-    """Return the config with which a run goes on: seeds are counted as when it began.
+def summary_if_final(config: AuditConfig, folder: Path) -> Json | None:
+    """Return the summary of a run to which resuming adds nothing; None if there is more to do.
 
     Raises:
-        ResumeMismatchError: an older version made the run, and this one would send other requests.
+        RunStoreError: it is not a run directory, or of another format.
+        ResumeMismatchError: it was made with other settings.
+        CorruptRunError: one of its files is not what its summary says.
     """
-    journal = folder / "journal.jsonl"
-    header = _header(journal.read_bytes()) if journal.is_file() else {}
-    if header.get("package_version") in (None, __version__):
-        return loaded
-    recorded = header.get("config")
-    sampling = recorded.get("sampling") if isinstance(recorded, dict) else None
-    if isinstance(sampling, dict) and "seed_step" not in sampling:
-        settings = loaded.settings
-        own = settings.sampling.model_copy(update={"seed_step": 1})
-        loaded = replace(loaded, settings=settings.model_copy(update={"sampling": own}))
-    _refuse_other_requests(folder, header)
-    return loaded
+    store = RunStore.existing(folder)
+    if not store.is_finished:
+        return None
+    read_run_tree(folder)  # refuses what is not a run of this format
+    summary = store.read_summary()
+    if summary.get("status") not in FINAL_STATUSES:
+        return None
+    refuse_other_config(AuditConfig.model_validate(summary["config"]).identity(), config, folder)
+    store.check_hashes(summary)
+    return summary
 
 
-def _refuse_other_requests(folder: Path, header: Json) -> None:
-    config, journal = ((folder / name).read_bytes() for name in ("config.yaml", "journal.jsonl"))
-    if replay(config, journal).other_requests:
+def refuse_other_run(
+    header: Json, texts: Mapping[str, str], config: AuditConfig, folder: Path
+) -> None:
+    """Refuse to resume what is not a run, or a run that was made from other settings or files.
+
+    Raises:
+        ResumeMismatchError: the message says what differs.
+    """
+    if not is_run_header(header):
         raise ResumeMismatchError(
-            f"{folder} was made by version {header['package_version']}, and this version "
-            f"({__version__}) would send other requests; nothing was sent and nothing was changed. "
-            "Resume with the version that made the run, or start a new run."
+            f"{folder} is the record of ucm {header['kind']}, not a run; nothing was sent. Start "
+            "the audit as a new run."
+        )
+    refuse_other_config(header.get("settings", {}), config, folder)
+    for key, text in texts.items():
+        if header.get(key) != text:
+            raise ResumeMismatchError(
+                f"{getattr(config, key)} has changed since {folder} was made; nothing was sent. "
+                "Restore its old text (the journal's first line holds it), or start a new run."
+            )
+
+
+def refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> None:
+    """Refuse to resume a run with settings that would ask the models something else.
+
+    Raises:
+        ResumeMismatchError: the message names the settings.
+    """
+    changed = list(_differences(made_by, config.identity()))
+    if changed:
+        more = len(changed) - MAX_SHOWN
+        shown = "; ".join(changed[:MAX_SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        raise ResumeMismatchError(
+            f"{folder} was made with other settings ({shown}); nothing was sent. "
+            f"Resume with {folder / 'config.yaml'}, or start a new run. Budget, prices, "
+            "timeouts, concurrency, retries, judges and doctor may change."
         )
 
 
-def _header(content: bytes) -> Json:
-    lines, _ = whole_lines(content)
-    try:
-        return read_line(lines[0], None) if lines else {}
-    except ValueError:
-        return {}  # opening the journal will say what is wrong with it
+def refuse_uncovered_canaries(
+    config: AuditConfig, subjects: Sequence[Subject], journal: Journal
+) -> None:
+    """Refuse to resume if the canaries still to be sent could exceed the budget.
+
+    Raises:
+        BudgetExceededError: they could.
+    """
+    bounds, budget = canary_bounds(subjects, journal.answer), BudgetMeter(config.budget)
+    budget.charge_past(journal.attempts)
+    if bounds and not budget.covers(*bounds):
+        raise BudgetExceededError(
+            "The budget does not cover the doctor's canaries on top of what the run has spent "
+            f"({describe(bounds)} in the worst case); nothing was sent, and the run is as it was. "
+            "Raise the budget, or resume with doctor=off."
+        )
+
+
+def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:
+    for key in dict.fromkeys([*after, *before]):  # in the order of the config: the topic first
+        old, new = before.get(key), after.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _differences(old, new, f"{prefix}{key}.")
+        elif old != new:
+            yield f"{prefix}{key}: {old!r} there, {new!r} now"

@@ -8,20 +8,27 @@ from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.runs.chain import (
-        SCHEMA,
         START,
+        is_run_header,
         line_hash,
         read_line,
         whole_lines,
     )
-    from uncensoring_chinese_models.runs.discovery import is_run, places, refuse_in_run
+    from uncensoring_chinese_models.runs.discovery import (
+        find_runs,
+        is_record,
+        is_run,
+        looks_like_run,
+        refuse_in_run,
+    )
     from uncensoring_chinese_models.runs.format import as_number, response_to_json
     from uncensoring_chinese_models.runs.journal import Journal
     from uncensoring_chinese_models.runs.reading import (
         JUDGED,
         RunFiles,
-        parse_files,
-        read_files,
+        parse_run,
+        read_finished_run,
+        read_run,
     )
     from uncensoring_chinese_models.runs.recorded import (
         Place,
@@ -48,10 +55,12 @@ if TYPE_CHECKING:
         BUNDLED,
         GIVEN,
         MANIFEST,
-        MOST_BYTES,
+        MAX_BYTES,
         README,
         RunTree,
-        read_run,
+        open_plain,
+        read_header,
+        read_run_tree,
     )
 
 __all__ = [
@@ -59,9 +68,8 @@ __all__ = [
     "GIVEN",
     "JUDGED",
     "MANIFEST",
-    "MOST_BYTES",
+    "MAX_BYTES",
     "README",
-    "SCHEMA",
     "START",
     "Journal",
     "Place",
@@ -78,14 +86,20 @@ __all__ = [
     "RunTree",
     "as_number",
     "doctor_name",
+    "find_runs",
+    "is_record",
     "is_run",
+    "is_run_header",
     "line_hash",
-    "parse_files",
-    "places",
-    "read_files",
+    "looks_like_run",
+    "open_plain",
+    "parse_run",
+    "read_finished_run",
+    "read_header",
     "read_line",
     "read_responses",
     "read_run",
+    "read_run_tree",
     "read_summary",
     "read_turns",
     "refuse_in_run",

@@ -1,60 +1,94 @@
-"""Where runs lie below a folder: run directories, unpacked bundles and archives."""
+"""Find the runs below a folder: run directories, unpacked bundles and archives."""
 
 from __future__ import annotations
 
 import os
+import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
+from uncensoring_chinese_models.runs.chain import is_run_header
 from uncensoring_chinese_models.runs.reading import JUDGED
-from uncensoring_chinese_models.runs.untrusted import DEEPEST, MANIFEST, kind_of
+from uncensoring_chinese_models.runs.untrusted import BUNDLED, GIVEN, MANIFEST, read_header
 
-LONGEST_LINE = 1 << 24
-MOST_FOLDERS = 200_000
-"""So many folders are looked into for runs."""
+MAX_LEVELS = 8
+"""A run may lie at most so many levels below the folder that is searched."""
+MAX_FOLDERS = 200_000
+"""At most so many folders are searched."""
+_RESULTS = ("summary.json", "auditor_turns", "audited_responses")
+"""What shows that a folder with a config is a run, where its journal was lost."""
 
 
-def places(top: Path) -> Iterator[Path]:
-    """Yield every folder and archive below a folder that may be a run; no link is followed.
+def find_runs(top: Path, *, names_only: bool = False) -> Iterator[Path]:
+    """Yield the runs below a folder, or the folder alone if it is a run itself.
+
+    No symbolic link is followed, and folders of judgements are passed over.
+
+    Args:
+        top: where to search, at most `MAX_LEVELS` deep.
+        names_only: open no file and pass over folders that cannot be read. Then archives are not
+            found, and a record of the doctor looks like a run; its header says what it is.
 
     Raises:
         RunStoreError: a folder cannot be read, or there are too many.
     """
-    pending, looked_into = [(top, 0)], 0
+    is_found = looks_like_run if names_only else is_run
+    if is_found(top):
+        yield top
+        return
+    pending, searched = [(str(top), 1)], 0
     while pending:
-        folder, depth = pending.pop()
-        looked_into += 1
-        if looked_into > MOST_FOLDERS:
+        folder, level = pending.pop()
+        searched += 1
+        if searched > MAX_FOLDERS:
             raise RunStoreError(
-                f"{top} holds more than {MOST_FOLDERS} folders; nothing was read. Give a folder "
+                f"{top} holds more than {MAX_FOLDERS} folders; nothing was read. Give a folder "
                 "nearer to the runs."
             )
-        for path in _entries(folder):
-            if is_run(path) or _is_bundle(path):
+        for entry in _entries(folder, names_only=names_only):
+            path = Path(entry.path)
+            if is_found(path) or (not names_only and _is_bundle(path)):
                 yield path
-            elif path.is_dir() and depth < DEEPEST and not _is_record(path):
-                pending.append((path, depth + 1))
+            elif entry.is_dir() and level < MAX_LEVELS and not looks_like_run(path):
+                pending.append((entry.path, level + 1))
 
 
-def _entries(folder: Path) -> list[Path]:
-    """Return what is in a folder, but for what is hidden and for symbolic links."""
+def _entries(folder: str, *, names_only: bool) -> list[os.DirEntry[str]]:
+    """Return what a folder holds, except hidden entries, judgements and symbolic links."""
     try:
         with os.scandir(folder) as entries:
             return [
-                Path(entry.path)
-                for entry in entries
-                if not (entry.name.startswith(".") or entry.is_symlink())
+                entry for entry in entries if not (entry.name.startswith(".") or entry.is_symlink())
             ]
     except OSError as err:
+        if names_only:
+            return []
         raise RunStoreError(f"{folder} cannot be read: {err.strerror}.") from err
+
+
+def looks_like_run(folder: Path) -> bool:
+    """Tell by its names whether a folder is a run or an unpacked bundle; nothing is opened.
+
+    A run has a journal. One whose journal was lost has a config and a result.
+    """
+    config, journal = GIVEN
+    if _is_there(folder, journal):
+        return True
+    if _is_there(folder, config):
+        return any(_is_there(folder, name) for name in _RESULTS)
+    return _is_there(folder, MANIFEST) and _is_folder(f"{folder}/{BUNDLED.rstrip('/')}")
+
+
+def is_record(folder: Path) -> bool:
+    """Tell whether a folder holds what the doctor or judges left, and not a run."""
+    return folder.name.endswith(JUDGED) or not is_run_header(read_header(folder / "journal.jsonl"))
 
 
 def is_run(folder: Path) -> bool:
     """Tell whether a folder is a run or an unpacked bundle."""
-    is_one = (folder / "journal.jsonl").is_file() or (folder / MANIFEST).is_file()
-    return is_one and not _is_record(folder)
+    return looks_like_run(folder) and not is_record(folder)
 
 
 def refuse_in_run(path: Path) -> None:
@@ -71,16 +105,19 @@ def refuse_in_run(path: Path) -> None:
         )
 
 
-def _is_record(folder: Path) -> bool:
-    """Tell whether a folder holds what the doctor or judges left, and no run."""
-    journal = folder / "journal.jsonl"
-    if folder.name.endswith(JUDGED) or not journal.is_file() or journal.is_symlink():
-        return folder.name.endswith(JUDGED)
+def _is_there(folder: Path, name: str) -> bool:
     try:
-        with journal.open("rb") as file:
-            return kind_of(file.readline(LONGEST_LINE)) not in (None, "audit", "probe")
+        os.lstat(f"{folder}/{name}")
     except OSError:
-        return False  # whatever is wrong with it, reading it will say
+        return False
+    return True
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _is_bundle(path: Path) -> bool:

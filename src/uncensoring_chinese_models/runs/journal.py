@@ -37,6 +37,7 @@ from uncensoring_chinese_models.runs.chain import (
     START,
     line_hash,
     read_line,
+    refuse_other_format,
     sealed,
     whole_lines,
 )
@@ -103,6 +104,7 @@ class Journal:
         """Open the journal, new or old; a torn last line is cut off.
 
         Raises:
+            RunStoreError: it was made in another format, or cannot be opened.
             CorruptRunError: a line does not read back or breaks the chain; nothing is changed.
         """
         journal = cls(path, now)
@@ -117,6 +119,7 @@ class Journal:
 
     def load(self, content: bytes) -> None:
         """Take over what a file holds, up to a torn last line."""
+        refuse_other_format(content, self._path.parent)
         lines, self.cut_bytes = whole_lines(content)
         for number, line in enumerate(lines, start=1):
             self._load(line, number)
@@ -229,7 +232,7 @@ class Journal:
     def _load(self, line: bytes, number: int) -> Json:
         where = f"{self._path}, line {number}"
         try:
-            record = read_line(line, self.header["schema"] if self.header else None)
+            record = read_line(line, is_header=not self.header)
         except ValueError as err:
             raise CorruptRunError(f"{where} {err}; nothing was changed.") from None
         if record["prev"] != self._last_hash:

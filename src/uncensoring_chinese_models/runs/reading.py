@@ -1,7 +1,7 @@
-"""The files of a run as they are stored, parsed: what pages, tables and exports are made from.
+"""The one reader of a run: scores, judgements, pages, studies, the viewer and exports use it.
 
-A run may still be going, may be a bundle, and may be a stranger's: nothing is followed out of its
-folder, and what cannot be read is said. Nothing here checks that the files are true; `verify` does.
+A run may still be going, may be a bundle, and may be a stranger's: no link out of its folder is
+followed, and a file that cannot be read is named. Whether the files are true is for `verify` to say.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.config import parse_mapping
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
-from uncensoring_chinese_models.runs.untrusted import kind_of, read_folder, read_run
+from uncensoring_chinese_models.runs.chain import parse_header
+from uncensoring_chinese_models.runs.store import RunStore
+from uncensoring_chinese_models.runs.untrusted import read_folder, read_run_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 _OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/[0-9]+)\.json")
 """The JSON files of a run; what else lies in its folder is not read."""
 JUDGED = ".judged"
-"""How the folder beside a run is called that holds what was made of it afterwards."""
+"""The suffix of the folder beside a run that holds its judgements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +43,25 @@ class RunFiles:
     doctor: Json | None = None
     likelihood: Json | None = None
     judged: tuple[Json, ...] = ()
-    """What `ucm judge` made of it, by facts file; what judges say comes before what patterns say."""
+    """The judgements of `ucm judge`, by facts file; those of judges come before those of patterns."""
     journal: bytes = b""
+    header: Json = field(default_factory=dict)
+    """The first line of the journal; empty if it is missing or damaged."""
     folder: Path | None = None
+    """Where it lies; None for an archive."""
     summary_sha256: str | None = None
     """Of summary.json as it is stored."""
+
+    @property
+    def ended(self) -> Json:
+        """The summary of a run that has ended.
+
+        Raises:
+            RunStoreError: it has not.
+        """
+        if self.summary is None:
+            raise RunStoreError(f"{self.name} has no summary.json: the run has not ended.")
+        return self.summary
 
     @property
     def settings(self) -> Json:
@@ -54,9 +70,9 @@ class RunFiles:
 
     @property
     def kind(self) -> RunKind:
-        """What made it, as its summary or its journal says."""
-        told = (self.summary or {}).get("kind") or kind_of(self.journal)
-        return "probe" if told == "probe" else "doctor" if told == "doctor" else "audit"
+        """`audit`, or `probe` for a run that asked for the facts of a file, one by one."""
+        written = self.header.get("kind") or (self.summary or {}).get("kind")
+        return "probe" if written == "probe" else "audit"
 
     @property
     def status(self) -> str:
@@ -64,21 +80,41 @@ class RunFiles:
         return "unfinished" if self.summary is None else str(self.summary["status"])
 
 
-def read_files(path: Path) -> RunFiles:
+def read_run(path: Path) -> RunFiles:
     """Read a run directory or a bundle.
 
     Raises:
-        RunStoreError: it is neither.
+        RunStoreError: it is not a run, or a run of another format.
         CorruptRunError: a file of it is not JSON, or not what a run writes there.
     """
-    tree = read_run(path)
+    tree = read_run_tree(path)
     is_folder = path.is_dir()
     beside = _judged_beside(path) if is_folder else ()
     name = path.resolve().name if is_folder else path.stem
-    return parse_files(name, tree.files, beside, path if is_folder else None)
+    return parse_run(name, tree.files, beside, path if is_folder else None)
 
 
-def parse_files(
+def read_finished_run(folder: Path) -> RunFiles:
+    """Read the directory of a finished run, and check that its files are those it wrote.
+
+    Raises:
+        RunStoreError: it is not a run directory, is of another format, or has not finished.
+        CorruptRunError: its files are not those that its summary lists.
+    """
+    store = RunStore.existing(folder)
+    if not store.is_finished:
+        raise RunStoreError(
+            f"{folder} holds no summary.json: the run has not ended. Finish it with "
+            f"ucm audit {folder / 'config.yaml'} --resume {folder}, then try again."
+        )
+    run = read_run(folder)
+    if not isinstance(run.ended.get("sha256"), dict):
+        raise CorruptRunError(f"{folder / 'summary.json'} is not what a run writes.")
+    store.check_hashes(run.ended)
+    return run
+
+
+def parse_run(
     name: str, files: Mapping[str, bytes], judged: tuple[Json, ...] = (), folder: Path | None = None
 ) -> RunFiles:
     """Return what the bytes of a run's files hold.
@@ -94,6 +130,7 @@ def parse_files(
     summary = found.get("summary.json")
     if summary is not None and not isinstance(summary.get("config"), dict):
         raise CorruptRunError(f"{name}/summary.json is not what a run writes: it has no config.")
+    journal = files.get("journal.jsonl", b"")
     return RunFiles(
         name,
         parse_mapping(files.get("config.yaml", b"{}"), f"{name}/config.yaml"),
@@ -103,14 +140,15 @@ def parse_files(
         found.get("doctor.json"),
         found.get("likelihood.json"),
         judged,
-        files.get("journal.jsonl", b""),
+        journal,
+        parse_header(journal),
         folder,
         None if summary is None else hashlib.sha256(files["summary.json"]).hexdigest(),
     )
 
 
 def _judged_beside(folder: Path) -> tuple[Json, ...]:
-    """Return what was made of a run afterwards; judges first, since they looked closer."""
+    """Return the judgements beside a run; those of judges first, since they look closer."""
     resolved = folder.resolve()
     beside = resolved.with_name(resolved.name + JUDGED)
     if beside.is_symlink() or not beside.is_dir():
@@ -141,5 +179,5 @@ def _parsed(name: str, content: bytes) -> Json:
     except (ValueError, RecursionError) as err:
         raise CorruptRunError(f"{name} cannot be read ({err}).") from err
     if not isinstance(data, dict):
-        raise CorruptRunError(f"{name} is not what a run writes: it holds no object.")
+        raise CorruptRunError(f"{name} is not what a run writes: it does not hold a JSON object.")
     return data

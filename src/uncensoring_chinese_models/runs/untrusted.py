@@ -6,6 +6,7 @@ than a run can sensibly hold.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -13,15 +14,25 @@ import zipfile
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, BinaryIO
 
 from uncensoring_chinese_models.errors import RunStoreError
-from uncensoring_chinese_models.runs.chain import read_line, whole_lines
+from uncensoring_chinese_models.runs.chain import (
+    is_run_header,
+    parse_header,
+    refuse_other_format,
+)
 from uncensoring_chinese_models.text import visible
 
-MOST_BYTES = 1 << 30
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Json
+
+MAX_BYTES = 1 << 30
 """Of all files together; a run of 20 iterations has about a megabyte."""
-MOST_FILES = 50_000
-DEEPEST = 8
+MAX_FILES = 50_000
+MAX_DEPTH = 8
+"""How many folders may lie inside each other in a run."""
+MAX_HEADER_BYTES = 1 << 24
 BUNDLED = "run/"
 """The folder of a bundle that holds the run."""
 GIVEN = ("config.yaml", "journal.jsonl")
@@ -69,7 +80,7 @@ class RunTree:
 
     def room(self) -> int:
         """Return how many bytes may still be read."""
-        return MOST_BYTES - self.size
+        return MAX_BYTES - self.size
 
     def count(self, size: int) -> None:
         """Count bytes that were read, whether or not they are kept."""
@@ -77,36 +88,50 @@ class RunTree:
 
     def add(self, name: str, content: bytes | None) -> bool:
         """Keep a file's content, unless it is more than may be read; tell whether it was kept."""
-        if content is None or self.room() < 0 or len(self.files) >= MOST_FILES:
+        if content is None or self.room() < 0 or len(self.files) >= MAX_FILES:
             self.problems[name] = _TOO_MUCH
             return False
         self.files[name] = content
         return True
 
 
-def read_run(path: Path) -> RunTree:
-    """Read a run directory or a bundle that holds an audit.
+def read_run_tree(path: Path) -> RunTree:
+    """Read the files of a run directory or a bundle; the record of a doctor or judge is refused.
 
     Raises:
-        RunStoreError: it is neither, or the record of something else.
+        RunStoreError: it is not a run, or a run of another format.
     """
     tree = read_tree(path)
-    kind = kind_of(tree.files.get("journal.jsonl", b""))
-    if kind not in (None, "audit", "probe"):
+    journal = tree.files.get("journal.jsonl", b"")
+    refuse_other_format(journal, path)
+    header = parse_header(journal)
+    if not is_run_header(header):
         raise RunStoreError(
-            f"{path} is the record of ucm {visible(str(kind))}, not of an audit: there is no "
-            "run in it."
+            f"{path} is the record of ucm {visible(str(header['kind']))}, not a run."
         )
     return tree
 
 
-def kind_of(journal: bytes) -> object:
-    """Return the kind of the run that wrote a journal, as its first line says; None without one."""
-    lines, _ = whole_lines(journal)
+def read_header(journal: Path) -> Json:
+    """Read the header of a journal; {} if there is no such file, or its first line is damaged."""
     try:
-        return read_line(lines[0], None).get("kind") if lines else None
-    except ValueError:
-        return None  # whatever is wrong with it, the checks will say
+        with open_plain(journal) as file:
+            return parse_header(file.readline(MAX_HEADER_BYTES))
+    except OSError:
+        return {}
+
+
+def open_plain(path: Path) -> BinaryIO:
+    """Open a plain file for reading; a link is not followed, and a pipe is not waited for.
+
+    Raises:
+        OSError: there is no such file, or it is a link, a pipe, a device or a folder.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is not a plain file")
+    return file
 
 
 def read_tree(path: Path) -> RunTree:
@@ -155,7 +180,7 @@ def read_folder(folder: Path) -> RunTree:
                 is_folder = entry.is_dir(follow_symlinks=False)
                 if is_folder and _is_leftover(name):
                     tree.leftovers.append(f"{name}/")
-                elif is_folder and depth < DEEPEST:
+                elif is_folder and depth < MAX_DEPTH:
                     pending.append((Path(entry.path), f"{name}/", depth + 1))
                 else:
                     _read_entry(tree, entry, name)
@@ -229,18 +254,18 @@ def _bounded(handle: int, room: int) -> bytes | None:
 def _read_archive(path: Path) -> RunTree:
     tree, prefix = RunTree(around={}, archive_name=path.name), ""
     try:
-        content = _bounded(os.open(path, os.O_RDONLY | os.O_NONBLOCK), MOST_BYTES)
+        content = _bounded(os.open(path, os.O_RDONLY | os.O_NONBLOCK), MAX_BYTES)
         if content is None:
             raise RunStoreError(
-                f"{path} is no plain file, or larger than any run ({MOST_BYTES} bytes); it was "
+                f"{path} is no plain file, or larger than any run ({MAX_BYTES} bytes); it was "
                 "not read."
             )
         tree.archive = content
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
-            if len(members) > MOST_FILES:
+            if len(members) > MAX_FILES:
                 tree.astray[path.name] = "holds more than a run does; not all of it was read"
-                members = members[:MOST_FILES]
+                members = members[:MAX_FILES]
             prefix = _prefix([member.filename for member in members])
             for member in members:
                 if not member.is_dir():

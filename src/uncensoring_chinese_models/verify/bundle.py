@@ -1,10 +1,17 @@
-"""A run packed for a paper's appendix, unless it holds what should not be published."""
+"""Pack a run for publication, unless it holds what should not be published.
+
+The bytes of a bundle are the same for the same files, so that a reader can pack it again and
+compare: members are stored without compression, in sorted order, with fixed times and modes.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import re
 import socket
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,34 +23,66 @@ from uncensoring_chinese_models.errors import (
     RunStoreError,
     UnfitToPublishError,
 )
-from uncensoring_chinese_models.runs import RunStore, read_run
-from uncensoring_chinese_models.verify.archive import archive
+from uncensoring_chinese_models.runs import (
+    BUNDLED,
+    MANIFEST,
+    README,
+    RunStore,
+    read_run_tree,
+    whole_lines,
+)
 from uncensoring_chinese_models.verify.leaks import Leak, find_leaks
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from io import BufferedWriter
 
     from uncensoring_chinese_models.runs import RunTree
 
-MOST_SHOWN = 20
+MAX_SHOWN = 20
 _OF_A_RUN = re.compile(
     r"config\.yaml|journal\.jsonl|report\.md|doctor\.json"
     r"|(?:auditor_turns|audited_responses)/[0-9]{3,9}\.json"
 )
 """The files that a run has before its summary lists them."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
+_PROCESS = (b'{"type": "header"', b'{"type": "resumed"')
+"""How the lines of the journal begin that name a version."""
+_ABOUT = """\
+An audit of a language model, as uncensoring_chinese_models recorded it.
+
+run/             the run: start with report.html; docs/run-format.md of the project describes the rest
+{manifest}  the sha256 of every file
+
+To check that the files are those that were packed:
+
+    sha256sum -c {manifest}
+
+To check that the run follows from its journal, offline and without a key, install the Python
+package uncensoring-chinese-models{version}, and then:
+
+    ucm verify run
+
+This proves that the run is consistent with its journal, not that the journal is true. Where a
+provider was asked, the journal keeps its generation ids, so that it can be asked about them.
+"""
+_WHICH = """\
+, version {version}, which made the run
+(another version may write other files)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What was packed, and where it is."""
+    """A bundle that was written."""
 
     path: Path
     files: int
     sha256: str
     kept: list[str]
-    """What was found and packed all the same."""
+    """What should perhaps not be published, and was packed with --keep-found."""
     left_out: list[str]
-    """Hidden files and folders, no part of the run, that were not packed."""
+    """Hidden files and folders that are not part of the run and were not packed."""
     has_summary: bool
     """False for a run that has not ended, or that lost its summary.json."""
     was_there: bool
@@ -54,12 +93,12 @@ def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False)
     """Pack a run directory.
 
     Raises:
-        RunStoreError: it is no directory of an audit, or the archive cannot be written.
+        RunStoreError: it is not a run directory, or the archive cannot be written.
         CorruptRunError: its files are not those that its summary lists.
         UnfitToPublishError: it holds what should not be published; nothing was packed.
     """
     store = RunStore.existing(folder)
-    tree = read_run(folder)
+    tree = read_run_tree(folder)
     _refuse_strangers(store, tree)
     leaks = find_leaks(tree.files, _secrets(folder), _names())
     if leaks and not (keep_found and not any(leak.is_secret for leak in leaks)):
@@ -79,7 +118,7 @@ def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False)
 
 
 def _refuse_strangers(store: RunStore, tree: RunTree) -> None:
-    """Refuse a folder with anything in it that its run did not write."""
+    """Refuse a folder that holds a file which the run did not write."""
     if tree.problems:
         name, why = next(iter(tree.problems.items()))
         raise CorruptRunError(f"{store.folder / name} {why}; nothing was packed.")
@@ -91,13 +130,13 @@ def _refuse_strangers(store: RunStore, tree: RunTree) -> None:
     for name in tree.files:
         if name not in listed if listed is not None else not _OF_A_RUN.fullmatch(name):
             raise CorruptRunError(
-                f"{store.folder / name} is no file of the run; nothing was packed. Move it "
+                f"{store.folder / name} is not a file of the run; nothing was packed. Move it "
                 "elsewhere."
             )
 
 
 def _write(path: Path, content: bytes, folder: Path) -> bool:
-    """Write the archive, over nothing and not into the run; tell whether it was there already."""
+    """Write the archive, but not over another file or into the run; tell whether it existed."""
     if path.resolve().is_relative_to(folder.resolve()):
         raise RunStoreError(f"{path} is inside the run; give a file elsewhere with --out.")
     try:
@@ -106,7 +145,7 @@ def _write(path: Path, content: bytes, folder: Path) -> bool:
     except FileExistsError:
         if not path.is_file() or not _is_same(path, content):
             raise RunStoreError(
-                f"{path} is there already and is not this archive; it was left as it is. Remove "
+                f"{path} exists and is not this archive; it was not changed. Remove "
                 "it, or give another --out."
             ) from None
         return True
@@ -116,7 +155,7 @@ def _write(path: Path, content: bytes, folder: Path) -> bool:
 
 
 def _fill(file: BufferedWriter, content: bytes) -> None:
-    """Write all of it, or leave no file behind."""
+    """Write all of it, or leave no file."""
     try:
         file.write(content)
         file.flush()
@@ -133,7 +172,7 @@ def _is_same(path: Path, content: bytes) -> bool:
 
 
 def _secrets(folder: Path) -> dict[str, str]:
-    """Return the keys that the run's endpoints take, where this machine has them."""
+    """Return the API keys of the run's endpoints, as far as this machine has them."""
     try:
         config = load_config(folder / "config.yaml").settings
     except AuditToolError:
@@ -147,14 +186,14 @@ def _secrets(folder: Path) -> dict[str, str]:
 
 
 def _names() -> list[str]:
-    """Return what names this machine and its user."""
+    """Return names of this machine and its user."""
     host = socket.gethostname()
     return [host, host.split(".")[0], str(Path.home())]
 
 
 def _refusal(folder: Path, leaks: list[Leak]) -> str:
-    shown = "\n".join(f"  {leak}" for leak in leaks[:MOST_SHOWN])
-    more = f"\n  and {len(leaks) - MOST_SHOWN} more" if len(leaks) > MOST_SHOWN else ""
+    shown = "\n".join(f"  {leak}" for leak in leaks[:MAX_SHOWN])
+    more = f"\n  and {len(leaks) - MAX_SHOWN} more" if len(leaks) > MAX_SHOWN else ""
     if any(leak.is_secret for leak in leaks):
         following = "Withdraw that key: it is in the run."
     else:
@@ -166,3 +205,68 @@ def _refusal(folder: Path, leaks: list[Leak]) -> str:
         f"{folder} holds what should not be published; nothing was packed.\n{shown}{more}\n"
         f"{following}"
     )
+
+
+# --- the bytes of a bundle ----------------------------------------------------------------------
+
+
+def archive(files: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of the archive of a run."""
+    members = {BUNDLED + name: content for name, content in files.items()}
+    members[README] = readme(files)
+    members[MANIFEST] = manifest(members)
+    return packed(members)
+
+
+def readme(files: Mapping[str, bytes]) -> bytes:
+    """Return the text that says what is in the archive and how to check it."""
+    version = _made_by(files.get("journal.jsonl", b""))
+    which = _WHICH.format(version=version) if version else ""
+    return _ABOUT.format(manifest=MANIFEST, version=which).encode("utf-8")
+
+
+def manifest(members: Mapping[str, bytes]) -> bytes:
+    """Return the list of sums of all members but itself, as sha256sum reads it."""
+    lines = (
+        f"{hashlib.sha256(members[name]).hexdigest()}  {name}\n"
+        for name in sorted(members)
+        if name != MANIFEST
+    )
+    return "".join(lines).encode("utf-8", "surrogateescape")
+
+
+def packed(members: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of an archive of these members."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_STORED) as opened:
+        for name in sorted(members):
+            member = zipfile.ZipInfo(name, _EPOCH)
+            member.create_system = 3  # Unix: otherwise the mode below is not read
+            member.external_attr = 0o100644 << 16
+            opened.writestr(member, members[name])
+    return held.getvalue()
+
+
+def first_difference(one: bytes, other: bytes) -> int | None:
+    """Return the first byte, counted from 0, in which two contents differ; None if none does."""
+    if one == other:
+        return None
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # the longest beginning that they share
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def _made_by(journal: bytes) -> str:
+    """Return the version of the last process that worked on the run; empty if unknown."""
+    lines, _ = whole_lines(journal)
+    for line in reversed(lines):
+        if line.startswith(_PROCESS):
+            try:
+                version = json.loads(line).get("package_version")
+            except (ValueError, RecursionError):
+                return ""
+            fits = isinstance(version, str) and _VERSION.fullmatch(version)
+            return str(version) if fits else ""
+    return ""

@@ -1,7 +1,7 @@
-"""The checks of a run: what each looks at, what does not hold, and what could not be looked at.
+"""The checks of a run: what each compares, what is wrong, and what could not be checked.
 
-The lines of a journal vouch for themselves, so that when two files disagree it is the derived one
-that is named.
+The lines of a journal carry their own hashes, so when the journal and another file disagree, the
+other file is named.
 """
 
 from __future__ import annotations
@@ -18,14 +18,13 @@ from uncensoring_chinese_models.runs import (
     BUNDLED,
     GIVEN,
     MANIFEST,
-    SCHEMA,
     START,
     RunTree,
     line_hash,
     read_line,
     whole_lines,
 )
-from uncensoring_chinese_models.verify.archive import first_difference, manifest, packed
+from uncensoring_chinese_models.verify.bundle import first_difference, manifest, packed
 from uncensoring_chinese_models.verify.compare_files import Compared, Failure, compare_settings
 from uncensoring_chinese_models.verify.diff import parse_json
 from uncensoring_chinese_models.verify.excerpts import requote
@@ -34,8 +33,8 @@ CheckVerdict = Literal["holds", "wrong", "not done"]
 
 
 @dataclass(slots=True)
-class Check:
-    """One check: what was looked at, what does not hold, and what could not be looked at."""
+class RunCheck:
+    """One check: what was compared, what is wrong, and what could not be checked."""
 
     name: str
     said: str = ""
@@ -47,23 +46,23 @@ class Check:
 
     @property
     def verdict(self) -> CheckVerdict:
-        """What came of it; what was not wholly checked does not hold."""
+        """The result; a check that was not made in full does not hold."""
         if self.failures:
             return "wrong"
         return "holds" if self.is_done and not self.not_done else "not done"
 
     @property
     def shown(self) -> str:
-        """The verdict, with how many."""
+        """The verdict, with its number of failures."""
         number = {"wrong": len(self.failures), "not done": len(self.not_done)}.get(self.verdict)
         return f"{number} {self.verdict}" if number else self.verdict
 
 
-def check_bundle(tree: RunTree) -> list[Check]:
+def check_bundle(tree: RunTree) -> list[RunCheck]:
     """Compare the members of a bundle with its manifest, and the archive with what they make."""
     if tree.around is None:
         return []
-    check = Check("bundle")
+    check = RunCheck("bundle")
     check.failures += [Failure(name, "", why, "gone") for name, why in tree.astray.items()]
     if MANIFEST not in tree.around:
         check.is_done = False
@@ -76,7 +75,7 @@ def check_bundle(tree: RunTree) -> list[Check]:
     return [check]
 
 
-def _check_manifest(around: Mapping[str, bytes], unread: set[str], check: Check) -> int:
+def _check_manifest(around: Mapping[str, bytes], unread: set[str], check: RunCheck) -> int:
     """Compare each member with its sum; return how many sums there are."""
     listed: dict[str, str] = {}
     lines = around[MANIFEST].decode("utf-8", "replace").splitlines()
@@ -84,7 +83,9 @@ def _check_manifest(around: Mapping[str, bytes], unread: set[str], check: Check)
         if match := re.fullmatch("([0-9a-f]{64})  (.+)", line):
             listed[match[2]] = match[1]
         else:
-            check.failures.append(Failure(MANIFEST, f"line {number}", "is no sha256 sum of a file"))
+            check.failures.append(
+                Failure(MANIFEST, f"line {number}", "is not a sha256 sum of a file")
+            )
     found = {name: sha256(content) for name, content in around.items() if name != MANIFEST}
     for name in sorted({*listed, *found}):
         if listed.get(name) != found.get(name) and name not in unread:
@@ -95,8 +96,8 @@ def _check_manifest(around: Mapping[str, bytes], unread: set[str], check: Check)
     return len(listed)
 
 
-def _check_archive(tree: RunTree, check: Check) -> str:
-    """Pack the members again and compare the bytes; say what came of it."""
+def _check_archive(tree: RunTree, check: RunCheck) -> str:
+    """Pack the members again and compare the bytes; return the result as a phrase."""
     if tree.archive is None:
         return "it is unpacked, so that there are no bytes of an archive to compare"
     if tree.problems or tree.astray:
@@ -109,16 +110,16 @@ def _check_archive(tree: RunTree, check: Check) -> str:
     return "packed again, it is another archive"
 
 
-def check_files(tree: RunTree, replayed: Replayed | None) -> Check:
-    """Compare every file with the hash that the summary gives, and look for strangers."""
-    check = Check("files")
+def check_files(tree: RunTree, replayed: Replayed | None) -> RunCheck:
+    """Compare every file with the hash that the summary gives, and look for files it does not list."""
+    check = RunCheck("files")
     check.failures += [Failure(name, "", why, "gone") for name, why in tree.problems.items()]
     found = {name: sha256(content) for name, content in tree.files.items()}
     found.pop("summary.json", None)
     given = _listed(tree.files)
     listed = given or {}
     for name in sorted({*listed, *found}) if given is not None else ():
-        # If the journal says the same as the disk, the summary is wrong, and is named for it.
+        # If the journal agrees with the file, the summary is wrong; `replay` names it.
         known = (listed.get(name), *_vouched_for(name, replayed))
         if found.get(name) not in known and name not in tree.problems:
             check.failures.append(_disagreement(name, found, listed, "summary.json"))
@@ -154,9 +155,9 @@ def _disagreement(name: str, found: Collection[str], listed: Collection[str], by
     return Failure(file, "", f"has another sha256 than {by} lists", "whole")
 
 
-def check_journal(tree: RunTree, *, finished: bool) -> Check:
-    """Check that each line is what was written, and follows from the line before it."""
-    check = Check("journal")
+def check_journal(tree: RunTree, *, finished: bool) -> RunCheck:
+    """Check that each line is as it was written, and follows from the line before it."""
+    check = RunCheck("journal")
     if has_not_begun(tree) or "journal.jsonl" not in tree.files:
         check.is_done = False
         check.said = "there is no line of it yet" if has_not_begun(tree) else "it is not there"
@@ -177,16 +178,15 @@ def check_journal(tree: RunTree, *, finished: bool) -> Check:
 
 
 def _broken(lines: list[bytes]) -> Iterator[Failure]:
-    """Yield each line that is not what was written, or does not follow from the one before."""
-    last, schema, follows = START, None, True
+    """Yield each line that is not as it was written, or does not follow from the one before."""
+    last, follows = START, True
     for number, line in enumerate(lines, start=1):
         try:
-            record = read_line(line, schema)
+            record = read_line(line, is_header=number == 1)
         except ValueError as err:
             yield Failure("journal.jsonl", f"line {number}", str(err))
-            schema, follows = schema or SCHEMA, False
+            follows = False
         else:
-            schema = schema or record["schema"]
             if follows and record["prev"] != last:
                 problem = "does not follow from the line before it"
                 yield Failure("journal.jsonl", f"line {number}", problem)
@@ -194,34 +194,31 @@ def _broken(lines: list[bytes]) -> Iterator[Failure]:
         last = line_hash(line)
 
 
-def check_replay(tree: RunTree, replayed: Replayed | None, compared: Compared) -> Check:
+def check_replay(tree: RunTree, replayed: Replayed | None, compared: Compared) -> RunCheck:
     """Compare what follows from the journal with what is stored."""
-    check = Check("replay")
+    check = RunCheck("replay")
     if replayed is None:
         check.is_done = False
         begun = not has_not_begun(tree)
         check.said = "it needs an unbroken journal" if begun else "there is nothing to replay yet"
         return check
     check.failures += compared.failures
-    how = "as values" if replayed.other_version else "byte for byte"
     check.said = f"{replayed.calls} calls answered from the journal, {compared.files} files "
-    check.said += f"derived again and compared {how}"
-    if compared.not_compared:
-        check.said += f", {len(compared.not_compared)} keys and files not compared"
+    check.said += "derived again and compared byte for byte"
     differing = len({one.file for one in compared.failures})
     if differing:
         check.said += f"; {differing} {'file is' if differing == 1 else 'files are'} not as derived"
     return check
 
 
-def check_excerpts(tree: RunTree, others: list[Failure]) -> Check:
-    """Read every excerpt again where it is said to stand."""
+def check_excerpts(tree: RunTree, others: list[Failure]) -> RunCheck:
+    """Read every excerpt again at its recorded position."""
     gone = {one.file for one in others if one.kind == "gone" and one.file not in tree.files}
     altered = {one.file for one in others}
     found = requote(tree.files, gone)
-    check = Check("excerpts")
+    check = RunCheck("excerpts")
     for name, where, problem, source in found.wrong:
-        # Where the file with the words is known to be altered, it is not the quote's fault.
+        # If the quoted file is known to be altered, the quote is not at fault.
         file, at = (source, f"as quoted in {name}, {where}") if source in altered else (name, where)
         check.failures.append(Failure(file, at, problem, "quote"))
     for name, where, source in found.unread:
@@ -252,13 +249,13 @@ def _lost(name: str, tree: RunTree) -> str:
 
 
 def has_not_begun(tree: RunTree) -> bool:
-    """Tell whether the run was broken off before the first line of its journal was written."""
+    """Tell whether the run was interrupted before the first line of its journal was written."""
     has_line = b"\n" in tree.files.get("journal.jsonl", b"") or "journal.jsonl" in tree.problems
     return not has_line and set(tree.files) <= set(GIVEN)
 
 
 def sha256(content: bytes) -> str:
-    """Return the sum as it is published."""
+    """Return the hash in hexadecimal, as it is published."""
     return hashlib.sha256(content).hexdigest()
 
 
@@ -273,9 +270,9 @@ def _listed(files: Mapping[str, bytes]) -> dict[str, Any] | None:
 
 
 def _vouched_for(name: str, replayed: Replayed | None) -> list[str | None]:
-    """Return what an ended, unbroken journal says is the hash of a file; None for no such file."""
-    if replayed is None or not replayed.ended or replayed.other_version:
-        return []  # another version may derive other bytes, so that the summary is the measure
+    """Return the hash of a file as an ended, unbroken journal gives it; None for no such file."""
+    if replayed is None or not replayed.ended:
+        return []
     if name == "config.yaml":
         return [replayed.header.get("config_sha256")]
     return [sha256(replayed.files[name]) if name in replayed.files else None]

@@ -1,36 +1,27 @@
-"""What a replay derived, held against what is stored: file by file, and the config as well."""
+"""Compare the files of a replay with the stored files, and the config with the journal."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from uncensoring_chinese_models.config import AuditConfig, parse_mapping
-from uncensoring_chinese_models.runner import Replayed, earlier_states, replay
+from uncensoring_chinese_models.runner import Replayed, journals_before_resume, replay
 from uncensoring_chinese_models.runs import GIVEN
 from uncensoring_chinese_models.verify.diff import differences, json_differences
 
-MOST_EARLIER_STATES = 20
-"""How often a run may have been taken up again for its stale files to be recognised."""
-MOST_NAMED = 10
-"""Of the kinds of keys and files that were not compared."""
-_NUMBER = re.compile(r"(?<=[./ ])[0-9]+(?=\.|$)")
-
-
-_ADDED = ("report.html",)
-"""Files that the first versions did not write."""
+MAX_RESUMES = 20
+"""Stale files of a run that was resumed more often are not recognised."""
 
 Kind = Literal["gone", "whole", "place", "quote"]
-"""A file is not there or not readable; is another or foreign; a place in it; an excerpt of it."""
+"""A file is missing or unreadable; is another file; differs in one place; has a wrong excerpt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One thing that does not hold, or that could not be checked."""
+    """One thing that is wrong, or that could not be checked."""
 
     file: str
     where: str
@@ -39,37 +30,16 @@ class Failure:
     kind: Kind = field(default="place", compare=False)
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return it as one line."""
         return ": ".join(part for part in (self.file, self.where, self.problem) if part)
 
 
 @dataclass(slots=True)
 class Compared:
-    """What comparing has shown."""
+    """The result of a comparison."""
 
     files: int = 0
-    not_compared: list[str] = field(default_factory=list)
-    """Keys that only one version writes, and files without values that differ."""
-    added_since: list[str] = field(default_factory=list)
-    """Files that the version which made the run did not write."""
     failures: list[Failure] = field(default_factory=list)
-
-    @property
-    def notes(self) -> list[str]:
-        """What a reader must know of what was not compared, each kind of key named once."""
-        found = (*self.added_since, *self.not_compared)
-        kinds = list(dict.fromkeys(_NUMBER.sub("*", one) for one in found))
-        if not kinds:
-            return []
-        more = f" and {len(kinds) - MOST_NAMED} more" if len(kinds) > MOST_NAMED else ""
-        notes = [f"Not compared: {', '.join(kinds[:MOST_NAMED])}{more}."]
-        notes += [
-            f"{name} is not what this version derives from the journal: whether it was changed or "
-            "is only worded otherwise, the version that made the run can tell."
-            for name in ("report.md", "report.html")
-            if name in kinds and name not in self.added_since
-        ]
-        return notes
 
 
 def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
@@ -78,7 +48,7 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
     finished = "summary.json" in stored
     derived = {name: replayed.files[name] for name in replayed.files if name not in GIVEN}
     compared.files = len(set(derived) & set(stored))
-    if replayed.problem:  # what it derived before it broke off may tell more
+    if replayed.problem:  # files derived before that may show more
         problem = f"cannot be replayed to its end: {replayed.problem}"
         compared.failures.append(Failure("journal.jsonl", "", problem, "whole"))
         stored = {name: stored[name] for name in stored if name in derived}
@@ -87,9 +57,7 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
         compared.failures.append(Failure("summary.json", "", problem, "whole"))
     allowed = () if finished else replayed.may_lack
     for name in derived:
-        if name in _ADDED and replayed.other_version and name not in _listed(stored):
-            compared.added_since.append(name)
-        elif name not in stored and name not in allowed:
+        if name not in stored and name not in allowed:
             problem = "is not there, though it follows from the journal"
             compared.failures.append(Failure(name, "", problem, "gone"))
     suspects = {
@@ -104,16 +72,6 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
     return compared
 
 
-def _listed(stored: Mapping[str, bytes]) -> Mapping[str, object]:
-    """Return what the summary lists as the files of the run."""
-    try:
-        summary = json.loads(stored.get("summary.json", b"{}"))
-        listed = summary.get("sha256")
-    except (ValueError, AttributeError, RecursionError):
-        return {}
-    return listed if isinstance(listed, dict) else {}
-
-
 def _explain(
     name: str, stored: bytes, derived: bytes | None, replayed: Replayed, compared: Compared
 ) -> None:
@@ -124,32 +82,15 @@ def _explain(
                 problem += f", which stops before {replayed.stopped_at}"
             compared.failures.append(Failure(name, "", problem, "whole"))
         return
-    if replayed.other_version is None:
-        found = differences(name, stored, derived)
-    elif name.endswith(".json"):
-        found = [
-            one for one in differences(name, stored, derived) if not one.where.startswith("line ")
-        ]
-        found = [one for one in found if not _is_hash(one.where)]
-        absent = [one for one in found if one.is_absence and one.where != "sha256"]
-        compared.not_compared += [f"{name}: {one.where}" for one in absent]
-        found = [one for one in found if one not in absent]
-    else:
-        compared.not_compared.append(name)
-        return
+    found = differences(name, stored, derived)
     compared.failures += [Failure(name, one.where, one.says) for one in found]
 
 
-def _is_hash(where: str) -> bool:
-    """Tell whether it is a hash in the summary: of files that another version wrote."""
-    return where.startswith("sha256.")
-
-
 def _stale(stored: Mapping[str, bytes], suspects: set[str]) -> set[str]:
-    """Return the files that an earlier ending left, in a run that was taken up again since."""
+    """Return the files that an earlier ending left, in a run that was resumed since."""
     stale: set[str] = set()
-    states = earlier_states(stored.get("journal.jsonl", b""))
-    for _, journal in zip(range(MOST_EARLIER_STATES), states, strict=False):
+    states = journals_before_resume(stored.get("journal.jsonl", b""))
+    for _, journal in zip(range(MAX_RESUMES), states, strict=False):
         if stale == suspects:
             break
         before = replay(stored.get("config.yaml", b""), journal).files
@@ -158,7 +99,7 @@ def _stale(stored: Mapping[str, bytes], suspects: set[str]) -> set[str]:
 
 
 def compare_settings(config_yaml: bytes, replayed: Replayed) -> list[Failure]:
-    """Compare the config with what the journal says that the run began with."""
+    """Compare the config with the settings that the journal holds."""
     expected = replayed.header.get("config_sha256")
     if expected is not None and hashlib.sha256(config_yaml).hexdigest() != expected:
         problem = "is not the file that the run began with"
@@ -172,5 +113,4 @@ def compare_settings(config_yaml: bytes, replayed: Replayed) -> list[Failure]:
     return [
         Failure("config.yaml", one.where, f"the journal says otherwise: {one.says}")
         for one in found
-        if not (one.is_absence and replayed.other_version)
     ]

@@ -1,4 +1,4 @@
-"""Where two versions of a file differ, in words: a path inside JSON, else a line."""
+"""Say where two versions of a file differ: a path inside JSON, else a line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One place where what is stored is not what was recomputed."""
+    """One place where the stored file differs from the replayed one."""
 
     where: str
     says: str
-    is_absence: bool = False
-    """True when only one of the two has this key; a list that is longer is another value."""
 
 
 def differences(name: str, stored: bytes, derived: bytes) -> list[Difference]:
@@ -59,7 +57,7 @@ def json_differences(stored: Any, derived: Any, path: str = "") -> Iterator[Diff
             here = f"{path}.{key}" if path else str(key)
             if key not in stored or key not in derived:
                 says = _only_one(stored.get(key, _ABSENT), derived.get(key, _ABSENT))
-                yield Difference(here, says, is_absence=True)
+                yield Difference(here, says)
             else:
                 yield from json_differences(stored[key], derived[key], here)
     elif isinstance(stored, list) and isinstance(derived, list):

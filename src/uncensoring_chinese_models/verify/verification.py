@@ -1,8 +1,8 @@
-"""Check a run against its journal, offline, and say what does not hold and where.
+"""Check a run against its journal, offline, and say what is wrong and where.
 
-The files are those that the summary lists; the journal is unbroken; what follows from the journal
-is what is stored, every figure of the summary included; every excerpt stands where it is said to.
-A check is made even when another fails, but for the replay, which needs an unbroken journal; what
+The files are those that the summary lists. The journal is unbroken. A replay of the journal gives
+the stored files, every figure of the summary included. Every excerpt is where it is said to be.
+Each check is made even when another fails, except the replay, which needs an unbroken journal. What
 could not be checked is never said to hold.
 """
 
@@ -19,14 +19,13 @@ from uncensoring_chinese_models.runs import (
     GIVEN,
     MANIFEST,
     README,
-    SCHEMA,
     RunTree,
-    read_run,
+    read_run_tree,
     whole_lines,
 )
-from uncensoring_chinese_models.verify.archive import readme
+from uncensoring_chinese_models.verify.bundle import readme
 from uncensoring_chinese_models.verify.checks import (
-    Check,
+    RunCheck,
     check_bundle,
     check_excerpts,
     check_files,
@@ -38,7 +37,7 @@ from uncensoring_chinese_models.verify.checks import (
 from uncensoring_chinese_models.verify.compare_files import Compared, Failure, compare_files
 
 DERIVED = "summary.json as derived from the journal"
-MOST_BESIDE = 5
+MAX_BESIDE = 5
 PROVES = (
     "This proves that the run is consistent with its journal, not that the journal is true: "
     "whoever made it could have made it up."
@@ -47,25 +46,23 @@ PROVES = (
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What was checked, what does not hold, and what the reader must know beside it."""
+    """The checks of a run, and notes for the reader."""
 
-    checks: tuple[Check, ...]
+    checks: tuple[RunCheck, ...]
     notes: tuple[str, ...]
     ended: bool
     """Whether the journal, or the summary, says that the run came to its end."""
     generation_ids: int
     missing: tuple[str, ...] = ()
-    """Files that a process which was killed may not have written, or that somebody removed."""
+    """Files that a killed process may not have written, or that were removed."""
     sha256: dict[str, str] = field(default_factory=dict)
-    """What people publish: the sums of the archive and of summary.json, derived if it is lost."""
+    """The hashes to publish: of the archive and of summary.json, replayed if it is missing."""
     other_version: str | None = None
     """The version that made the run, if it is not this one."""
-    all_compared: bool = True
-    """False when there is something that only the version that made the run can check."""
 
     @property
     def concludes(self) -> str:
-        """What follows from what does not hold."""
+        """What the failures mean."""
         failing = {check.name for check in self.checks if check.failures}
         if failing == {"bundle"}:
             return (
@@ -74,9 +71,9 @@ class Verification:
             )
         if self.other_version is not None and failing == {"replay"}:
             return (
-                "This version derives other values from an unbroken journal. Whether the run was "
-                f"changed or the rules were, version {self.other_version} can tell: install it and "
-                "verify again."
+                "The journal is unbroken, and this version derives other files from it. Version "
+                f"{self.other_version} made the run: install it and verify again, to see whether "
+                "the run was changed."
             )
         if any(check.name == "replay" and not check.is_done for check in self.checks):
             return "So the run does not hold, and it could not be derived again from its journal."
@@ -84,9 +81,7 @@ class Verification:
 
     @property
     def state(self) -> str:
-        """How much of the run it is that holds."""
-        if not self.all_compared:
-            return "What could be compared holds."
+        """How much of the run holds."""
         if any(check.verdict == "not done" for check in self.checks):
             return "What was checked holds."
         whole = self.ended and not self.missing
@@ -94,7 +89,7 @@ class Verification:
 
     @property
     def failures(self) -> list[Failure]:
-        """Everything that does not hold, each thing once."""
+        """Everything that is wrong, each thing once."""
         return list(dict.fromkeys(one for check in self.checks for one in check.failures))
 
     @property
@@ -109,7 +104,7 @@ class Verification:
 
     @property
     def proves(self) -> str:
-        """What it means that the run holds."""
+        """What a run that holds proves."""
         ids = self.generation_ids
         how = f" Its {ids} generation ids are there to ask the provider about." if ids else ""
         return PROVES + how
@@ -133,7 +128,6 @@ class Verification:
             "missing": list(self.missing),
             "sha256": self.sha256,
             "concludes": "" if self.holds else self.concludes,
-            "all_compared": self.all_compared,
             "notes": list(self.notes),
             "generation_ids": self.generation_ids,
             "proves": self.proves,
@@ -141,12 +135,12 @@ class Verification:
 
 
 def verify_run(path: Path) -> Verification:
-    """Check a run directory or a bundle; nothing is asked, changed or locked.
+    """Check a run directory or a bundle; nothing is sent, changed or locked.
 
     Raises:
-        RunStoreError: it is neither, or the record of something else.
+        RunStoreError: it is not a run, or a run of another format.
     """
-    return verify_tree(read_run(path))
+    return verify_tree(read_run_tree(path))
 
 
 def verify_tree(tree: RunTree) -> Verification:
@@ -163,13 +157,12 @@ def verify_tree(tree: RunTree) -> Verification:
     missing = _missing(tree, replayed, {one.file for one in (*files.failures, *derived.failures)})
     return Verification(
         (*check_bundle(tree), files, journal, derived, excerpts),
-        (*_notes(tree, replayed, missing), *compared.notes),
+        tuple(_notes(tree, replayed, missing)),
         ended=finished or (replayed is not None and replayed.ended),
         generation_ids=replayed.generation_ids if replayed else 0,
         missing=missing,
         sha256=_published(tree, replayed),
         other_version=replayed.other_version if replayed else None,
-        all_compared=not compared.not_compared,
     )
 
 
@@ -186,12 +179,12 @@ def _published(tree: RunTree, replayed: Replayed | None) -> dict[str, str]:
 
 
 def _missing(tree: RunTree, replayed: Replayed | None, named: set[str]) -> tuple[str, ...]:
-    """Return what follows from the journal and is not there, but is nobody's failure."""
+    """Return the files that follow from the journal and are missing without being a failure."""
     derived = replayed.files if replayed is not None else {}
     return tuple(name for name in derived if name not in {*tree.files, *named, *GIVEN})
 
 
-# --- what a reader must know beside the checks --------------------------------------------------
+# --- notes for the reader -----------------------------------------------------------------------
 
 
 def _notes(tree: RunTree, replayed: Replayed | None, missing: tuple[str, ...]) -> list[str]:
@@ -202,7 +195,7 @@ def _notes(tree: RunTree, replayed: Replayed | None, missing: tuple[str, ...]) -
         notes.append("The last line of the journal is torn, as a killed process leaves it.")
     if tree.leftovers:
         names = ", ".join(tree.leftovers)
-        notes.append(f"Hidden files, no part of the run, and not read: {names}.")
+        notes.append(f"Hidden files, not part of the run, and not read: {names}.")
     notes += _notes_on_bundle(tree)
     if replayed is not None and replayed.process:
         notes += _notes_on_making(replayed)
@@ -219,14 +212,14 @@ def _note_on_end(tree: RunTree, replayed: Replayed | None, missing: tuple[str, .
         )
         return (
             f"The journal says that the run ended, but {_said_of_missing(missing)} That adds a "
-            "line to the journal, which gives summary.json another hash, and goes on with a run "
+            "line to the journal, which gives summary.json another hash, and continues a run "
             f"that the budget or a failure ended. Before that, {compare}"
         )
     unknown = replayed is None or bool(replayed.problem)
     if unknown and not has_not_begun(tree):
         return (
-            "There is no summary.json, and the journal was not replayed to its end: whether the "
-            "run ended was not found out."
+            "There is no summary.json, and the journal could not be replayed to its end: whether "
+            "the run ended is not known."
         )
     stops = replayed.stopped_at if replayed is not None else ""
     where = f" (its record stops before {stops})" if stops else ""
@@ -247,16 +240,16 @@ def _said_of_missing(names: tuple[str, ...]) -> str:
 def _notes_on_bundle(tree: RunTree) -> list[str]:
     notes, around = [], tree.around or {}
     if tree.beside:
-        names = ", ".join(tree.beside[:MOST_BESIDE])
-        more = len(tree.beside) - MOST_BESIDE
+        names = ", ".join(tree.beside[:MAX_BESIDE])
+        more = len(tree.beside) - MAX_BESIDE
         notes.append(
-            f"Beside the unpacked bundle, no part of it, and not read: {names}"
+            f"Beside the unpacked bundle, not part of it, and not read: {names}"
             f"{f' and {more} more' if more > 0 else ''}."
         )
     if MANIFEST in around and README in around and around[README] != readme(tree.files):
         notes.append(
-            "README.txt is not what ucm bundle of this version writes for this run; it is no part "
-            "of the run, so do not rely on what it says."
+            "README.txt is not what ucm bundle of this version writes for this run; it is not part "
+            "of the run, so do not rely on it."
         )
     return notes
 
@@ -265,21 +258,17 @@ def _notes_on_making(replayed: Replayed) -> list[str]:
     notes = []
     if replayed.other_version:
         notes.append(
-            f"Made by version {replayed.other_version}, checked by {__version__}: values were "
-            "compared, not bytes, and what only one of them writes was not compared; "
-            f"{replayed.other_requests} requests would be worded otherwise today. Install version "
-            f"{replayed.other_version} to compare bytes."
+            f"Made by version {replayed.other_version}, checked by {__version__}; if something "
+            "differs, try the former."
         )
     if replayed.process.get("python_version") not in (None, platform.python_version()):
         notes.append(
             f"Made with Python {replayed.process['python_version']}, checked with "
             f"{platform.python_version()}; if something differs, try the former."
         )
-    if replayed.header.get("schema") != SCHEMA:
-        notes.append("The journal's lines carry no hashes of their own: its last one stands alone.")
     if replayed.unused_calls:
         notes.append(
-            f"{replayed.unused_calls} answered calls have no part in the result: they were asked "
-            "before the run was taken up again, or in an iteration that the budget cut off."
+            f"{replayed.unused_calls} answered calls are not used in the result: they were sent "
+            "before the run was resumed, or in an iteration that the budget cut off."
         )
     return notes

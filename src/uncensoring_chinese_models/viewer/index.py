@@ -24,8 +24,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from uncensoring_chinese_models.viewer.found import Found, find_all
 from uncensoring_chinese_models.viewer.rows import IndexedRun, ViewerRow, read_row
+from uncensoring_chinese_models.viewer.signatures import SignedRun, find_signed
 
 SCHEMA = 3
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
@@ -104,7 +104,7 @@ class Index:
         self.store = Store(root, cache)
         self._clock = clock
         self._looked = float("-inf")
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, SignedRun] = {}
         self._refreshing = threading.Lock()
         self._closing = threading.Event()
         if not self._is_sound():
@@ -164,7 +164,7 @@ class Index:
             self._looked = self._clock()
 
     def _update(self) -> None:
-        found = find_all(self.root)
+        found = find_signed(self.root)
         with self.store.open() as connection:
             held = dict(connection.execute("SELECT id, signature FROM runs"))
         gone = [each for each in held if each not in found]
@@ -281,7 +281,7 @@ def _row(values: tuple[Any, ...]) -> ViewerRow:
     return ViewerRow(**told)
 
 
-def _keep(connection: sqlite3.Connection, found: Found, read: IndexedRun | None) -> None:
+def _keep(connection: sqlite3.Connection, found: SignedRun, read: IndexedRun | None) -> None:
     _forget(connection, found.id)
     if read is None:
         connection.execute(

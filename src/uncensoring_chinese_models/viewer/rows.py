@@ -6,7 +6,6 @@ control characters spelled out, as it will be shown.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
@@ -15,16 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uncensoring_chinese_models.audit import count_received, rate_of_withholding, received
 from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.runs import RunFiles, read_files
+from uncensoring_chinese_models.runs import RunFiles, is_record, read_run
 from uncensoring_chinese_models.text import preview, visible
-from uncensoring_chinese_models.viewer.found import by_name
-from uncensoring_chinese_models.viewer.tail import open_plain
+from uncensoring_chinese_models.viewer.signatures import by_name
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.viewer.found import Found
+    from uncensoring_chinese_models.viewer.signatures import SignedRun
 
 UNREADABLE = "unreadable"
 MAX_SEARCHED_CHARACTERS = 20_000
@@ -85,15 +81,15 @@ class IndexedRun(NamedTuple):
     texts: tuple[SampleText, ...]
 
 
-def read_row(found: Found) -> IndexedRun | None:
-    """Read a run for the index; None if the folder is the record of something else."""
+def read_row(found: SignedRun) -> IndexedRun | None:
+    """Read a run for the index; None if the folder is the record of the doctor."""
     base = ViewerRow(
         found.id, preview(found.folder.name, _MAX_NAME_CHARACTERS), visible(found.place)
     )
     try:
-        if _is_other_record(found.folder):
+        if is_record(found.folder):
             return None
-        files = read_files(found.folder)
+        files = read_run(found.folder)
         return IndexedRun(_row(base, files), tuple(_texts(files)))
     except AuditToolError as err:
         return IndexedRun(_unreadable(base, by_name(str(err), found.folder)), ())
@@ -104,16 +100,6 @@ def read_row(found: Found) -> IndexedRun | None:
     except _GARBLED as err:
         problem = f"A file of it is not what a run writes ({type(err).__name__}: {err})."
         return IndexedRun(_unreadable(base, problem), ())
-
-
-def _is_other_record(folder: Path) -> bool:
-    """Tell whether a journal says that it was written for something else than an audit."""
-    try:
-        with open_plain(folder / "journal.jsonl") as file:
-            header = json.loads(file.readline(1 << 20))
-    except (OSError, ValueError, RecursionError):
-        return False
-    return isinstance(header, dict) and header.get("kind") not in (None, "audit", "probe")
 
 
 def _unreadable(base: ViewerRow, problem: str) -> ViewerRow:
@@ -180,14 +166,8 @@ def _samples(files: RunFiles) -> Iterator[Json]:
 
 
 def started_at(files: RunFiles) -> object:
-    """Return when a run started, from its summary or the first line of its journal."""
-    if files.summary is not None:
-        return files.summary.get("started_at")
-    try:
-        header = json.loads(files.journal.partition(b"\n")[0])
-    except (ValueError, RecursionError):
-        return ""
-    return header.get("started_at", "") if isinstance(header, dict) else ""
+    """Return when a run started, from its summary or the header of its journal."""
+    return (files.summary or files.header).get("started_at", "")
 
 
 def cost_usd(files: RunFiles) -> float | None:

@@ -11,8 +11,7 @@ from urllib.parse import urlencode
 
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.reports import render, run_view
-from uncensoring_chinese_models.runs import read_files
-from uncensoring_chinese_models.viewer.found import by_name, signature_of
+from uncensoring_chinese_models.runs import read_run
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import MIN_INDEXED_CHARACTERS, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
@@ -24,6 +23,7 @@ from uncensoring_chinese_models.viewer.side_by_side import (
     labels_by_arm,
     tested,
 )
+from uncensoring_chinese_models.viewer.signatures import by_name, signature_of
 from uncensoring_chinese_models.viewer.tail import course_of
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def run_part(run_id: str, folder: Path, query: Query) -> str:
 @lru_cache(maxsize=8)
 def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:  # noqa: ARG001 -- a key
     """Return a run, made once for each state that its folder is found in."""
-    files = read_files(folder)
+    files = read_run(folder)
     return files, run_view(files)
 
 

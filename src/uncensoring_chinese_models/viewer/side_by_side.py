@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.viewer.found import by_name
+from uncensoring_chinese_models.viewer.signatures import by_name
 
 if TYPE_CHECKING:
     from pathlib import Path

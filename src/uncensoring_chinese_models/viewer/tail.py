@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
-from uncensoring_chinese_models.runs import MOST_BYTES, whole_lines
+from uncensoring_chinese_models.runs import MAX_BYTES, open_plain, whole_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,19 +89,6 @@ def _mapping(value: Any) -> Json:
     return value if isinstance(value, dict) else {}
 
 
-def open_plain(path: Path) -> BinaryIO:
-    """Open a plain file for reading; nothing is followed, and nothing is waited for.
-
-    Raises:
-        OSError: there is no such file, or it is a link, a pipe, a device or a folder.
-    """
-    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "it is no plain file")
-    return file
-
-
 def whole_until(path: Path, offset: int) -> int:
     """Return where the last whole line of a growing file ends; only what follows `offset` is read.
 
@@ -113,7 +98,7 @@ def whole_until(path: Path, offset: int) -> int:
     try:
         with open_plain(path) as file:
             size = file.seek(0, os.SEEK_END)
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 return 0
             if not 0 <= offset <= size:
                 offset = 0

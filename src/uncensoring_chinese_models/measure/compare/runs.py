@@ -31,8 +31,14 @@ from uncensoring_chinese_models.measure.compare.withheld import (
 )
 from uncensoring_chinese_models.measure.facts.schema import Facts, load_facts
 from uncensoring_chinese_models.measure.judging import facts_of
-from uncensoring_chinese_models.measure.score.scorecard import RunFiles, read_run
-from uncensoring_chinese_models.runs import Place, RecordedSample, read_responses, read_summary
+from uncensoring_chinese_models.runs import (
+    Place,
+    RecordedSample,
+    RunFiles,
+    read_finished_run,
+    read_responses,
+    read_summary,
+)
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.compare.pairs import Measure
@@ -81,9 +87,9 @@ def compare_runs(
         MissingExtraError: the extra `analysis` is not installed.
     """
     dimension = _dimension(by, folders)
-    files = [read_run(folder) for folder in folders]
+    files = [read_finished_run(folder) for folder in folders]
     for folder, found in zip(folders, files, strict=True):
-        if found.summary["kind"] != "probe":
+        if found.ended["kind"] != "probe":
             raise ConfigError(
                 f"{folder} is an audit, which does not ask for each fact; nothing was "
                 "compared. Compare runs of ucm probe."
@@ -146,7 +152,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
 
 
 def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[Heard]:
-    config = read_summary(files.summary).config
+    config = read_summary(files.ended).config
     endpoint = config.audited_endpoint
     address = f"{endpoint.preset} {endpoint.base_url or ''}"
     responses = read_responses(files.responses)
@@ -175,7 +181,7 @@ def is_own_server(preset: object, base_url: str | None) -> bool:
 
 def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
     """Yield the settings in which the runs differ; a run from before there was one has None."""
-    configs = [read_summary(each.summary).config for each in files]
+    configs = [read_summary(each.ended).config for each in files]
     found = [each.sampling | {"template": each.audited_endpoint.template} for each in configs]
     for name in _SETTINGS:
         values = tuple(each.get(name) for each in found)

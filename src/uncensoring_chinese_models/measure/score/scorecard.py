@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from uncensoring_chinese_models.domain import Json
-from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
+from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import Truth, builtin_truth, load_truth
 from uncensoring_chinese_models.measure.score.calibration import Calibration
 from uncensoring_chinese_models.measure.score.scoring import (
@@ -20,7 +18,7 @@ from uncensoring_chinese_models.measure.score.scoring import (
     score,
 )
 from uncensoring_chinese_models.rates import in_words
-from uncensoring_chinese_models.runs import RunStore, read_summary
+from uncensoring_chinese_models.runs import read_finished_run, read_summary
 from uncensoring_chinese_models.text import preview, visible
 
 ORGANISM = "organism/"
@@ -33,15 +31,6 @@ MARKS: dict[FactState, str] = {
     "unknown": "unknown to it",
 }
 _QUOTE_WIDTH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class RunFiles:
-    """The files of a finished run that a score needs, as they are stored."""
-
-    summary: Json
-    turns: tuple[Json, ...]
-    responses: tuple[Json, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,37 +49,10 @@ def score_run(folder: Path, truth_file: str | None = None) -> Scored:
         RunStoreError: it is no run directory, or the run has not finished.
         CorruptRunError: its files are not those that its summary lists.
     """
-    files = read_run(folder)
-    config = read_summary(files.summary).config
+    run = read_finished_run(folder)
+    config = read_summary(run.ended).config
     truth, warnings = _truth_for(folder, config.audited_model, config.topic, truth_file)
-    return Scored(score(files.summary, files.turns, files.responses, truth), warnings)
-
-
-def read_run(folder: Path) -> RunFiles:
-    """Read the files of a finished run, and check that they are those it wrote."""
-    store = RunStore.existing(folder)
-    if not store.is_finished:
-        raise RunStoreError(
-            f"{folder} holds no summary.json: the run has not ended. Finish it with "
-            f"ucm audit {folder / 'config.yaml'} --resume {folder}, then score it."
-        )
-    summary: object = store.read_summary()
-    if not isinstance(summary, dict) or not isinstance(summary.get("sha256"), dict):
-        raise CorruptRunError(f"{folder / 'summary.json'} is not what a run writes.")
-    store.check_hashes(summary)
-    return RunFiles(
-        summary, _read_all(folder / "auditor_turns"), _read_all(folder / "audited_responses")
-    )
-
-
-def _read_all(folder: Path) -> tuple[Json, ...]:
-    found = []
-    for path in sorted(folder.glob("[!.]*.json"), key=lambda path: (len(path.stem), path.stem)):
-        try:
-            found.append(json.loads(path.read_bytes()))
-        except (OSError, ValueError) as err:
-            raise CorruptRunError(f"{path} cannot be read ({err}).") from err
-    return tuple(found)
+    return Scored(score(run.ended, run.turns, run.responses, truth), warnings)
 
 
 def _truth_for(

@@ -305,9 +305,7 @@ def _told(samples: Mapping[Place, Received], telling: Collection[Place]) -> Rate
 
 
 def _replies(run: RecordedSummary, turns: Sequence[RecordedTurn]) -> Rate:
-    re_asked = sum(turn.parse.re_asked for turn in turns)
-    unparsed = max(re_asked, run.denominators.turns.unparsed)  # runs of 0.2 count re-asks alone
-    return rate(len(turns), len(turns) + unparsed)
+    return rate(len(turns), len(turns) + run.denominators.turns.unparsed)
 
 
 def _said(mentions: Iterable[Mention], kind: Kind, truth: Truth) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from uncensoring_chinese_models.reports.pages.probes import (
 )
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
 from uncensoring_chinese_models.reports.sentences import rate_lines, why_unsupported
-from uncensoring_chinese_models.runs import RunFiles, read_line, whole_lines
+from uncensoring_chinese_models.runs import RunFiles
 
 OWN = "report.html"
 """The page itself, which cannot name its own hash."""
@@ -147,7 +147,7 @@ def _view(files: RunFiles) -> RunView:
         auditor=str(settings["auditing_model"]),
         status=files.status,
         status_detail=told.get("status_detail"),
-        started_at=told.get("started_at") or _header(files).get("started_at") or "",
+        started_at=told.get("started_at") or files.header.get("started_at") or "",
         finished_at=told.get("finished_at"),
         kind=files.kind,
         verdict=verdict(summary, labels, matrix),
@@ -269,17 +269,9 @@ def _judge(judged: Json) -> str:
     return f"judged by {', '.join(judges)}" if judges else "judged by patterns in its wording"
 
 
-def _header(files: RunFiles) -> Json:
-    lines, _ = whole_lines(files.journal)
-    try:
-        return read_line(lines[0], None) if lines else {}
-    except ValueError:
-        return {}
-
-
 def _facts_file(files: RunFiles) -> Facts | None:
     """Return the facts that the run was given, if it was given any that can be read."""
-    text = _header(files).get("facts")
+    text = files.header.get("facts")
     try:
         return parse_facts(text.encode("utf-8"), "facts") if isinstance(text, str) else None
     except (AuditToolError, UnicodeEncodeError):

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.reports.pages.render import report_html
-from uncensoring_chinese_models.reports.study.draws import draws
 from uncensoring_chinese_models.reports.study.records import Record, make_record
-from uncensoring_chinese_models.runs import JUDGED, RunFiles, is_run, places, read_files
+from uncensoring_chinese_models.runs import JUDGED, RunFiles, find_runs, read_run
 
 STUDY = ".study"
 """How the folder beside a folder of runs is called that holds their study."""
@@ -47,7 +46,7 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
     records: list[Record] = []
     left_out: list[LeftOut] = []
     known: dict[str, str] = {}
-    for path in [folder] if is_run(folder) else sorted(places(folder)):
+    for path in sorted(find_runs(folder)):
         place = path.relative_to(folder).as_posix()
         found = _read(path, place, seen_from, known)
         if isinstance(found, LeftOut):
@@ -55,17 +54,27 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
             continue
         records.append(found)
         left_out += _missing(found)
-    shared = draws([((record.topic, record.model), record.seeds) for record in records])
-    known_draws = [
-        replace(r, draw=records[at].place) for r, at in zip(records, shared, strict=True)
-    ]
-    return Gathered(tuple(known_draws), tuple(left_out))
+    return Gathered(tuple(_with_draws(records)), tuple(left_out))
+
+
+def _with_draws(records: list[Record]) -> Iterator[Record]:
+    """Yield each run with the first run whose samples may be the same.
+
+    A server that honours a seed gives the same text again, whatever the other settings are.
+    """
+    first: dict[tuple[str, str, int], str] = {}
+    for each in records:
+        if each.seed is None:
+            yield each
+        else:
+            draw = first.setdefault((each.topic, each.model, each.seed), each.place)
+            yield replace(each, draw=draw)
 
 
 def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Record | LeftOut:
     """Read one run; a copy of one that is there already says nothing new."""
     try:
-        run = read_files(path)
+        run = read_run(path)
         if run.summary is None:
             return LeftOut(place, "everything", "it has not finished")
         digest = hashlib.sha256(run.journal).hexdigest()

@@ -15,17 +15,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from uncensoring_chinese_models.audit import ENDED_EARLY, Received, count_received, received
+from uncensoring_chinese_models.config import MAX_SAMPLES
 from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
 from uncensoring_chinese_models.measure import parse_facts
-from uncensoring_chinese_models.reports.study.draws import request_seeds
-from uncensoring_chinese_models.runs import read_line, whole_lines
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure import Facts
     from uncensoring_chinese_models.runs import RunFiles
 
 Kind = Literal["audit", "probe"]
+
+SEEDS = 2**31 // MAX_SAMPLES
+"""How many seeds differ: a request sends `MAX_SAMPLES` times the seed plus an index, modulo 2^31."""
 
 KNOWN = "known"
 """How the verdicts begin that say so."""
@@ -126,12 +128,12 @@ class Record:
     tallies: tuple[ProbeTally, ...]
     sheet: Sheet | None
     spend: dict[str, Spent]
-    seeds: range | None = None
-    """Those that its requests bore; None if they bore none."""
+    seed: int | None = None
+    """The seed of its requests, modulo `SEEDS`; None if none was sent."""
     report: str | None = None
     """Where its own page lies, seen from the study's."""
     draw: str = ""
-    """The first run that it may share draws with, see `draws`; itself if there is none."""
+    """The first run with the same topic, model and seed, whose samples may be the same; else itself."""
 
     @property
     def ended_early(self) -> str:
@@ -163,7 +165,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Rec
     kind: Kind = "probe" if run.kind == "probe" else "audit"
     sheet, judges = _sheet(run) if kind == "probe" else (None, None)
     claims = summary["denominators"]["claims"]["knowledge"]
-    versions = summary.get("versions") or {}
+    seed = run.settings["sampling"].get("seed")
     return Record(
         place,
         kind,
@@ -176,7 +178,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Rec
         tuple(tally for response in run.responses for tally in _tallies(response)),
         sheet,
         _spend(summary, judges),
-        request_seeds(run.settings["sampling"], str(versions.get("package"))),
+        None if seed is None else int(seed) % SEEDS,
         report,
         place,
     )
@@ -218,7 +220,7 @@ def _sheet(run: RunFiles) -> tuple[Sheet | None, Json | None]:
         return None, None
     judges = ", ".join(str(judge["model"]) for judge in told.get("judges", ()))
     matrix, topic = told["matrix"], str(told["topic"])
-    facts, version = _facts(run.journal, topic)
+    facts, version = _facts(run, topic)
     cells = tuple(_cell(cell) for cell in matrix["cells"])
     verdicts = tuple(
         (str(each["fact"]), str(each["language"]), str(each["verdict"])) for each in matrix["facts"]
@@ -245,13 +247,9 @@ def _blocked(told: Json, verdicts: Sequence[tuple[str, str, str]]) -> Iterator[t
             yield key
 
 
-def _facts(journal: bytes, topic: str) -> tuple[Facts | None, str]:
+def _facts(run: RunFiles, topic: str) -> tuple[Facts | None, str]:
     """Return the facts file of a run and a short hash of it, if it is the one that judged it."""
-    lines, _ = whole_lines(journal)
-    try:
-        text = read_line(lines[0], None).get("facts") if lines else None
-    except ValueError:
-        return None, ""
+    text = run.header.get("facts")
     facts = _parsed(text) if isinstance(text, str) else None
     if facts is None or facts.topic != topic:
         return None, ""

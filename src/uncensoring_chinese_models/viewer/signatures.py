@@ -1,0 +1,79 @@
+"""The runs of a folder, each with an id, and a signature that differs as soon as the run does.
+
+Nothing is opened here and no link is followed: names, sizes and times are enough.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from uncensoring_chinese_models.runs import BUNDLED, GIVEN, JUDGED, find_runs, looks_like_run
+
+_ID_LENGTH = 32
+"""Hexadecimal digits: too many for anybody to find two places with the same id."""
+_SUMMARY = "summary.json"
+_GROWING = ("auditor_turns", "audited_responses")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedRun:
+    """A folder that looks like a run."""
+
+    id: str
+    """A hash of its place; the addresses of its pages hold it."""
+    folder: Path
+    place: str
+    """Its path below the folder that is viewed."""
+    signature: str
+    """Differs as soon as anything of the run that is shown differs."""
+
+
+def find_signed(root: Path) -> dict[str, SignedRun]:
+    """Return the runs below a folder by their ids; the folder alone, if it is a run itself."""
+    found: dict[str, SignedRun] = {}
+    for folder in find_runs(root, names_only=True):
+        place = root.resolve().name if folder == root else folder.relative_to(root).as_posix()
+        whole_hash = hashlib.sha256(os.fsencode(place)).hexdigest()
+        short = whole_hash[:_ID_LENGTH]
+        own_id = whole_hash if short in found else short
+        found[own_id] = SignedRun(own_id, folder, place, signature_of(folder))
+    return found
+
+
+def signature_of(folder: Path) -> str:
+    """Return what tells one state of a run from another; nothing if the folder is not a run."""
+    if not looks_like_run(folder):
+        return ""
+    path = str(folder)
+    if not any(_stamp(f"{path}/{name}") for name in GIVEN):  # an unpacked bundle
+        path = f"{path}/{BUNDLED.rstrip('/')}"
+    given, ended = [_stamp(f"{path}/{name}") for name in GIVEN], _stamp(f"{path}/{_SUMMARY}")
+    is_open = not ended or not all(given)
+    growing = [_stamp(f"{path}/{name}") for name in _GROWING] if is_open else []
+    return " ".join([*given, ended, *growing, _stamp(_judged_beside(folder))])
+
+
+def by_name(sentence: str, *folders: Path) -> str:
+    """Return a sentence with the names of runs in place of their paths on this machine."""
+    paths = {path: folder.name for folder in folders for path in (folder, folder.resolve())}
+    for path in sorted(paths, key=lambda path: -len(str(path))):
+        sentence = sentence.replace(str(path), paths[path])
+    return sentence
+
+
+def _judged_beside(folder: Path) -> str:
+    """Return the path of the folder of judgements; one that is given as `.` has a name, too."""
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    return f"{named}{JUDGED}"
+
+
+def _stamp(path: str) -> str:
+    """Return what tells one state of a file from another; nobody can set its change time."""
+    try:
+        told = os.lstat(path)
+    except OSError:
+        return ""
+    return f"{told.st_mtime_ns}:{told.st_ctime_ns}:{told.st_size}"
