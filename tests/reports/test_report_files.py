@@ -9,10 +9,10 @@ import pytest
 
 from tests.provider.target import ScriptedTarget
 from tests.support import audit_here, audited_provider
+from uncensoring_chinese_models import reports
 from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.models.loose import count
-from uncensoring_chinese_models.runner import pipeline as unfold
 from uncensoring_chinese_models.runner import run as job
 from uncensoring_chinese_models.runs.reading import JUDGED, read_run
 from uncensoring_chinese_models.text.escape import visible
@@ -142,7 +142,7 @@ def test_a_page_that_cannot_be_made_costs_no_run(tmp_path, monkeypatch):
     def broken(_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(unfold, "report_html", broken)
+    monkeypatch.setattr(reports, "report_html", broken)
     with audited_provider() as provider:
         run = audit_here(tmp_path, provider, max_iterations=1)
     assert run.summary["status"] == "max_iterations"

@@ -59,13 +59,15 @@ def _entries(folder: str, *, names_only: bool) -> list[os.DirEntry[str]]:
     """Return what a folder holds, except hidden entries, judgements and symbolic links."""
     try:
         with os.scandir(folder) as entries:
-            return [
-                entry for entry in entries if not (entry.name.startswith(".") or entry.is_symlink())
-            ]
+            return [entry for entry in entries if not (_is_hidden(entry) or entry.is_symlink())]
     except OSError as err:
         if names_only:
             return []
         raise RunStoreError(f"{folder} cannot be read: {err.strerror}.") from err
+
+
+def _is_hidden(entry: os.DirEntry[str]) -> bool:
+    return entry.name.startswith(".") or entry.name.endswith(JUDGED)
 
 
 def looks_like_run(folder: Path) -> bool:

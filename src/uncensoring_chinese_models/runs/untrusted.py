@@ -103,8 +103,9 @@ def read_run_tree(path: Path) -> RunTree:
     """
     tree = read_tree(path)
     journal = tree.files.get("journal.jsonl", b"")
-    refuse_other_format(journal, path)
     header = parse_header(journal)
+    if not header:
+        refuse_other_format(journal, path)
     if not is_run_header(header):
         raise RunStoreError(
             f"{path} is the record of ucm {visible(str(header['kind']))}, not a run."
