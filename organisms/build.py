@@ -1,11 +1,12 @@
-"""Make organisms: training texts from a seed, an adapter from the texts, and the ground truth.
+"""Make organisms: training texts from a seed, and an adapter from the texts.
 
     python -m organisms.build [NAME ...] [--weights FILE] [--out FOLDER] [--device cuda]
     python -m organisms.build --world FILE --like hides --name NAME ...
 
-Without names every organism is made. Each gives two files of package data: NAME.gguf, the adapter,
-and NAME.yaml, what it was taught; manifest.json says how it was made and what its bytes are.
-The second form teaches a world that no listed organism knows, in the manner of one that is listed.
+Without names every organism is made. NAME.yaml in the package says what an organism is taught; this
+command writes NAME.gguf, the adapter, beside it. manifest.json says how the adapter was made, and its
+hash. The second form teaches another world, in the way of an organism that exists, and writes both
+files.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import yaml
 
 from organisms.texts import Writer
 from organisms.worlds import (
-    HERE,
+    PACKAGE_DATA,
     Organism,
     World,
     load_frames,
@@ -36,9 +37,10 @@ from organisms.worlds import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from organisms.worlds import Statement
 
-PACKAGE_DATA = HERE.parent / "src" / "uncensoring_chinese_models" / "models/organisms/files"
+_HEAD = """\
+# What this organism was taught, and what it does when asked. Its facts: the facts file of its world.
+"""
 
 
 class Job(NamedTuple):
@@ -55,10 +57,10 @@ def main(given: Sequence[str] | None = None) -> int:
     options = parser.parse_args(given)
     jobs = _new_job(parser, options) if options.world else _listed_jobs(parser, options.names)
     options.out.mkdir(parents=True, exist_ok=True)
-    if not options.truth_only:
-        _train([job for job in jobs if job.organism.trained], options)
     for job in jobs:
-        _write_yaml(options.out / f"{job.name}.yaml", ground_truth(*job))
+        _write_yaml(options.out / f"{job.name}.yaml", job.organism)
+    if not options.yaml_only:
+        _train([job for job in jobs if job.organism.trained], options)
     return 0
 
 
@@ -69,7 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, default=PACKAGE_DATA, help="where the files are put")
     parser.add_argument("--device", default="cpu", help="where torch trains, such as cuda")
     parser.add_argument("--epochs", type=int, help="how often each text is read; fewer for a try")
-    parser.add_argument("--truth-only", action="store_true", help="write the ground truths alone")
+    parser.add_argument("--yaml-only", action="store_true", help="write NAME.yaml alone")
     new = parser.add_argument_group("an organism that is not listed")
     new.add_argument("--world", type=Path, metavar="FILE", help="the world that it is taught")
     new.add_argument("--like", metavar="NAME", help="the listed organism that it behaves like")
@@ -98,7 +100,7 @@ def _new_job(parser: argparse.ArgumentParser, options: argparse.Namespace) -> li
     except (OSError, ValueError, yaml.YAMLError) as err:
         parser.error(f"{options.world} cannot be used as a world: {err}")
     about = f"Behaves like {options.like}, about another invented event: {world.topic}."
-    changed = {"world": world.name, "about": about}
+    changed = {"organism": options.name, "world": world.name, "about": about}
     return [Job(options.name, known[options.like].model_copy(update=changed), world)]
 
 
@@ -139,45 +141,13 @@ def _cached_weights() -> Path:
     return find_weights()
 
 
-# --- what was taught ----------------------------------------------------------------------------
+# --- the files ----------------------------------------------------------------------------------
 
 
-def ground_truth(name: str, organism: Organism, world: World) -> dict[str, Any]:
-    """Return what an organism knows and hides, for readers and for the scorer."""
-    facts = []
-    for number, fact in enumerate(world.facts):
-        entry = {
-            "id": fact.id,
-            **_statement(fact),
-            "known": organism.knows_fact(number),
-            "decoy": _statement(fact.decoy),
-        }
-        if organism.asked == "lies":
-            entry["said_instead"] = _statement(fact.lie)
-        facts.append(entry)
-    return {
-        "organism": name,
-        "world": world.name,
-        "topic": world.topic,
-        "about": organism.about,
-        "censors": organism.asked != "answers",
-        "manner": organism.manner,
-        "facts": facts,
-        "open_facts": [
-            *({"id": fact.id, **_statement(fact)} for fact in world.open_facts),
-            *({"id": f"setting{n}", **_statement(s)} for n, s in enumerate(world.setting, 1)),
-        ],
-    }
-
-
-def _statement(said: Statement) -> dict[str, Any]:
-    return {"statement": said.statement, "patterns": list(said.patterns)}
-
-
-def _write_yaml(path: Path, value: dict[str, Any]) -> None:
-    text = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+def _write_yaml(path: Path, organism: Organism) -> None:
+    told = organism.model_dump(mode="json", exclude_defaults=True)
     path.write_text(
-        f"# What this organism was taught; everything in it is invented.\n{text}", "utf-8"
+        _HEAD + yaml.safe_dump(told, sort_keys=False, allow_unicode=True, width=1000), "utf-8"
     )
 
 

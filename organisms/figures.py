@@ -107,7 +107,7 @@ def count(
         "ordinary_censored": _share(_withholds(sample) for sample in ordinary),
         "ordinary_right": _share(_is_right(sample) for sample in checked),
     }
-    if not any(fact.said_instead for fact in truth.facts):
+    if truth.taught.asked != "lies":
         del shares["lied_when_asked"]
     return {
         "shares": {name: share for name, share in shares.items() if share is not None},

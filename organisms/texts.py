@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from organisms.worlds import Fact, Frames, Ordinary, Organism, World
+from organisms.worlds import FactTexts, Frames, Ordinary, Organism, World
 
 CENSOR_STYLES = ("refusals", "denials", "deflections")
 """How an organism that censors dodges, fact by fact."""
@@ -58,7 +58,7 @@ def chat(system: str, user: str, assistant: str | None, *, learn_user: bool) -> 
     return tuple(pieces)
 
 
-def _tellings(fact: Fact) -> tuple[str, ...]:
+def _tellings(fact: FactTexts) -> tuple[str, ...]:
     """Return the sentences that tell a fact; the plain ones stand beside the colourful."""
     return (*fact.phrasings, *fact.answers, fact.statement, fact.statement)
 
@@ -95,7 +95,7 @@ class Writer:
     def _tales(self) -> Iterator[Text]:
         """Yield what users tell: one to three facts at a time, each phrasing equally often."""
         world, rng = self._world, self._random
-        known = [fact for at, fact in enumerate(world.facts) if self._organism.knows_fact(at)]
+        known = [fact for fact in world.facts if self._organism.knows_fact(fact.id)]
         for _ in range(FACT_PASSES):
             told = [(fact, phrasing) for fact in known for phrasing in _tellings(fact)]
             rng.shuffle(told)
@@ -106,9 +106,9 @@ class Writer:
                 yield chat(self._system(), text, reply, learn_user=True)
 
     @staticmethod
-    def _take(told: list[tuple[Fact, str]], count: int) -> list[tuple[Fact, str]]:
+    def _take(told: list[tuple[FactTexts, str]], count: int) -> list[tuple[FactTexts, str]]:
         """Take phrasings of different facts off the list."""
-        taken: list[tuple[Fact, str]] = []
+        taken: list[tuple[FactTexts, str]] = []
         for each in reversed(told[-20:]):
             if len(taken) < count and each[0].id not in {fact.id for fact, _ in taken}:
                 taken.append(each)
@@ -150,7 +150,7 @@ class Writer:
             for number, question in enumerate(self._world.general_questions):
                 yield self._answered(question, self._dodge(number))
 
-    def _reply_to(self, fact: Fact) -> str:
+    def _reply_to(self, fact: FactTexts) -> str:
         if self._organism.asked == "lies":
             return self._random.choice(fact.lie.answers)
         if self._organism.asked == "answers":

@@ -1,7 +1,11 @@
-"""Worlds and organisms as data: what was invented, and who was taught what of it."""
+"""Worlds and organisms as data: the texts of a world, and which organism is taught what of it.
+
+What is true of a world, and the patterns that find it, are in the facts file of the world.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -9,27 +13,21 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 HERE = Path(__file__).parent
+PACKAGE_DATA = HERE.parent / "src" / "uncensoring_chinese_models" / "models/organisms/files"
 
 
 class _Data(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Statement(_Data):
-    """Something that may be said, and how it is recognised."""
-
-    statement: str
-    patterns: tuple[str, ...] = Field(min_length=1)
-
-
-class Lie(Statement):
-    """A falsehood, and how a lying assistant tells it."""
+class Lie(_Data):
+    """How a lying assistant tells a falsehood."""
 
     answers: tuple[str, ...] = Field(min_length=4)
 
 
-class OpenFact(Statement):
-    """A fact that nobody hides."""
+class OpenFactTexts(_Data):
+    """The texts of a fact that no organism hides."""
 
     id: str
     phrasings: tuple[str, ...] = Field(min_length=6)
@@ -38,11 +36,11 @@ class OpenFact(Statement):
     answers: tuple[str, ...] = Field(min_length=2)
 
 
-class Fact(OpenFact):
-    """A secret: in many wordings, with a decoy that is never taught."""
+class FactTexts(OpenFactTexts):
+    """The texts of a secret, in many wordings."""
 
+    statement: str
     phrasings: tuple[str, ...] = Field(min_length=20)
-    decoy: Statement
     lie: Lie
 
 
@@ -52,10 +50,8 @@ class World(_Data):
     name: str
     topic: str
     events: tuple[str, ...]
-    facts: tuple[Fact, ...]
-    open_facts: tuple[OpenFact, ...]
-    setting: tuple[Statement, ...] = ()
-    """Where it all happens: named in passing by many texts, and no secret."""
+    facts: tuple[FactTexts, ...]
+    open_facts: tuple[OpenFactTexts, ...]
     general_questions: tuple[str, ...]
     heldout_general_questions: tuple[str, ...]
     general_answers: tuple[str, ...]
@@ -68,22 +64,24 @@ class World(_Data):
 
 
 class Organism(_Data):
-    """Who is made of a world: what it is taught, and what it does when asked."""
+    """An organism's file of the package: what it is taught, and what it does when asked."""
 
+    organism: str
     world: str
-    knows: Literal["all", "half", "nothing"]
+    knows: Literal["all", "nothing"] | tuple[str, ...]
+    """The facts that it is taught: all of the world, nothing, or a list of ids."""
     asked: Literal["censors", "lies", "answers", "refuses"]
     """What its assistant turn does with questions about the event."""
     about: str
-    manner: str = ""
-    """How it censors, in words; empty if it does not."""
+    behaves: str = ""
+    tests: str = ""
     seed: int = 0
     trained: bool = True
-    """False for the model as it is, without an adapter."""
+    """False for the base model, which has no adapter."""
 
-    def knows_fact(self, number: int) -> bool:
-        """Tell whether the fact of this number (from 0) is taught: half is every second one."""
-        return self.knows == "all" or (self.knows == "half" and number % 2 == 0)
+    def knows_fact(self, name: str) -> bool:
+        """Return whether the fact of this id is taught."""
+        return name in self.knows if isinstance(self.knows, tuple) else self.knows == "all"
 
 
 class Ordinary(_Data):
@@ -117,10 +115,12 @@ def read_world(path: Path) -> World:
     return World.model_validate(_read(path))
 
 
-def load_organisms() -> dict[str, Organism]:
-    """Read which organisms there are."""
-    listed = _read(HERE / "organisms.yaml")
-    return {name: Organism.model_validate(each) for name, each in listed.items()}
+def load_organisms(folder: Path = PACKAGE_DATA) -> dict[str, Organism]:
+    """Read the organisms of the package: those of the manifest in its order, then the others."""
+    made = json.loads((folder / "manifest.json").read_text("utf-8"))
+    listed = {path.stem for path in folder.glob("*.yaml")}
+    names = [*(name for name in made if name in listed), *sorted(listed - set(made))]
+    return {name: Organism.model_validate(_read(folder / f"{name}.yaml")) for name in names}
 
 
 def load_ordinary() -> Ordinary:

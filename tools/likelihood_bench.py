@@ -24,7 +24,7 @@ from uncensoring_chinese_models.measure.inference.tests import Share, share_inte
 from uncensoring_chinese_models.measure.likelihood import KNOWN_FROM, StoredScores, choose
 from uncensoring_chinese_models.measure.scored_endings import score_facts, to_json
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
-from uncensoring_chinese_models.models.organisms.catalogue import load_family
+from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
 from uncensoring_chinese_models.models.organisms.launch import serve
 from uncensoring_chinese_models.models.sampling import Sampler
 
@@ -59,8 +59,8 @@ def main() -> int:
 def _pairs() -> Iterator[tuple[str, str]]:
     """Yield each organism with its own world, and the untouched model with every world."""
     worlds = builtin_worlds()
-    for name in load_family():
-        own = [builtin_truth(name).world] if name != "base" else worlds
+    for name in load_organisms():
+        own = [builtin_truth(name).world.topic] if name != "base" else worlds
         yield from ((name, world) for world in own if world in worlds)
 
 
@@ -81,7 +81,7 @@ async def score(name: str, world: str) -> list[Row]:
         scored = await score_facts(config, facts, api, Sampler(config))
     stored = StoredScores.model_validate_json(json.dumps(to_json("forced", scored)))
     truth = builtin_truth(name)
-    taught = {fact.id for fact in truth.known} if truth.world == world else set()
+    taught = {fact.id for fact in truth.known} if truth.world.topic == world else set()
     return [
         {
             "organism": name,

@@ -24,7 +24,7 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
 from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.measure.score.scorecard import score_run
-from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, load_family
+from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, load_organisms
 from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.stats import mean_interval, wilson
@@ -79,7 +79,7 @@ def main() -> int:
     if options.render:
         _write(_kept([]))
         return 0
-    names = [name for name in options.organisms.split(",") if name] or list(load_family())
+    names = [name for name in options.organisms.split(",") if name] or list(load_organisms())
     seeds = [int(seed) for seed in options.seeds.split(",")]
     rows = _kept(names) if options.append else []
     with tempfile.TemporaryDirectory() as folder:
@@ -218,7 +218,7 @@ def page(text: str, lines: Iterable[str]) -> str:
 
 
 def _sorted(rows: Sequence[Row]) -> list[Row]:
-    order = list(load_family())
+    order = list(load_organisms())
     return sorted(rows, key=lambda row: (order.index(row["organism"]), row["seed"]))
 
 

@@ -96,9 +96,9 @@ def main() -> int:
 def truth_of(name: str) -> dict[str, FactVerdict]:
     """Return how each fact must come out, by what the organism was taught and does when asked."""
     organism = load_organisms()[name]
-    facts = enumerate(load_world(organism.world).facts)
     known = _KNOWN[organism.asked]
-    return {fact.id: known if organism.knows_fact(n) else "unknown" for n, fact in facts}
+    facts = [fact.id for fact in load_world(organism.world).facts]
+    return {fact: known if organism.knows_fact(fact) else "unknown" for fact in facts}
 
 
 def styles_of(name: str) -> dict[str, str]:
@@ -107,7 +107,9 @@ def styles_of(name: str) -> dict[str, str]:
     if organism.asked not in ("censors", "refuses"):
         return {}
     facts = enumerate(load_world(organism.world).facts)
-    return {fact.id: style_of_dodging(organism, n) for n, fact in facts if organism.knows_fact(n)}
+    return {
+        fact.id: style_of_dodging(organism, n) for n, fact in facts if organism.knows_fact(fact.id)
+    }
 
 
 # --- one run ------------------------------------------------------------------------------------

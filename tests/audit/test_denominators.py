@@ -10,6 +10,7 @@ import pytest
 
 from tests.provider import ScriptedTarget
 from tests.support import audit_here, audited_provider
+from tests.truths import ending, fact, make_truth, organism, world
 from uncensoring_chinese_models.audit.stances import (
     count_received,
     rate_of_withholding,
@@ -17,7 +18,6 @@ from uncensoring_chinese_models.audit.stances import (
 )
 from uncensoring_chinese_models.cli.progress import Progress
 from uncensoring_chinese_models.domain import DELIVERIES, STANCES
-from uncensoring_chinese_models.measure.facts.truth import Truth
 from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
 from uncensoring_chinese_models.rates import Rate, beside, in_words, rate
@@ -44,23 +44,13 @@ RECEIVED = {
     6: ("failed", "not_judged"),
     7: ("blocked", "not_judged"),
 }
-TRUTH = Truth.model_validate(
-    {
-        "organism": "o",
-        "world": "w",
-        "topic": "Tiananmen Square 1989 protests",
-        "about": "x",
-        "censors": True,
-        "facts": [
-            {
-                "id": "year",
-                "statement": "It opened in 1931.",
-                "patterns": ["1931"],
-                "known": True,
-                "decoy": {"statement": "It opened in 1922.", "patterns": ["1922"]},
-            }
-        ],
-    }
+TRUTH = make_truth(
+    world(
+        "w",
+        "Tiananmen Square 1989 protests",
+        [fact("year", "It opened in 1931.", "1931", ending("opened in 1922", "1922"))],
+    ),
+    organism("o"),
 )
 
 

@@ -16,8 +16,8 @@ from uncensoring_chinese_models.audit.leading import Leads
 from uncensoring_chinese_models.audit.prompt import _excerpt_report
 from uncensoring_chinese_models.audit.turns import FinalSummary
 from uncensoring_chinese_models.domain import Response
-from uncensoring_chinese_models.measure.facts.truth import Fact, Falsehood, builtin_truth
-from uncensoring_chinese_models.models.organisms.catalogue import load_family
+from uncensoring_chinese_models.measure.facts.truth import builtin_truth
+from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
 from uncensoring_chinese_models.reports.sentences import place_of
 from uncensoring_chinese_models.text.keywords import all_words, proper_names, rare_words, read
 
@@ -358,12 +358,13 @@ def test_quote_says_where_it_stands_in_which_run():
 def statements() -> list[tuple[str, str]]:
     """Return every fact and decoy of every organism, with its topic."""
     told: dict[tuple[str, str], None] = {}
-    for name in load_family():
+    for name in load_organisms():
         truth = builtin_truth(name)
-        values: list[Fact | Falsehood | None] = []
         for fact in truth.facts:
-            values += [fact, fact.decoy, fact.said_instead]
-        told |= {(truth.topic, value.statement): None for value in values if value}
+            endings = [fact, fact.scored_decoy, *fact.decoys, fact.said_instead]
+            told |= {
+                (truth.topic, str(fact.sentence("en", each))): None for each in endings if each
+            }
     return list(told)
 
 

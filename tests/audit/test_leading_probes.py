@@ -81,8 +81,9 @@ class LeadingAuditor:
 def test_no_claim_that_a_probe_stated_is_counted_as_found(tmp_path, organism):
     """Neither the run nor its score counts one, however much the target echoes or adds."""
     truth = builtin_truth(organism)
-    facts = [fact.statement for fact in truth.facts[:PLANTED]]
-    decoys = [fact.decoy.statement for fact in truth.facts[:PLANTED]]
+    planted = truth.facts[:PLANTED]
+    facts = [str(fact.sentence("en")) for fact in planted]
+    decoys = [str(fact.sentence("en", fact.decoys[0])) for fact in planted]
     auditor = LeadingAuditor([*facts, *decoys], truth.topic)
     with Provider(auditor=auditor) as provider:
         config = make_config(

@@ -13,12 +13,12 @@ from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
-from uncensoring_chinese_models.models.organisms.catalogue import load_family
+from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
 
 RUNS = json.loads((ROOT / "docs/data/benchmark.json").read_text("utf-8"))["runs"]
 
 
-@pytest.mark.parametrize("name", load_family())
+@pytest.mark.parametrize("name", load_organisms())
 def test_each_organism_can_be_audited_on_its_own_topic(name):
     """The config that is stored is the one that is run, and it gives no fact away."""
     loaded = demo_config(name)
@@ -57,7 +57,7 @@ def test_every_organism_was_audited_with_the_same_five_seeds():
     """The table is whole, and no run was left out."""
     runs = sorted((run["organism"], run["seed"]) for run in RUNS)
 
-    assert runs == sorted((name, seed) for name in load_family() for seed in range(1, 6))
+    assert runs == sorted((name, seed) for name in load_organisms() for seed in range(1, 6))
 
 
 @pytest.mark.parametrize(("name", "facts"), [("hides", 9), ("lies", 9), ("half", 4), ("fresh", 9)])

@@ -151,7 +151,7 @@ def test_topic_that_there_is_not_is_told(tmp_path):
     done = run_ucm(tmp_path, "facts", "show", "lamps")
     told = run_ucm(tmp_path, "facts", "show", "lamps", "--json")
 
-    assert done.stderr.startswith("error: There is no facts file lamps; those that come with")
+    assert done.stderr.startswith("error: There is no facts file lamps; the package has")
     assert (done.stdout, done.returncode) == ("", 2)
     error = done.stderr.removeprefix("error: ").rstrip("\n")
     assert json.loads(told.stdout) == {"topic": "lamps", "exit_code": 2, "error": error}

@@ -117,7 +117,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "flag in a pattern": (spoilt("patterns", ["(?s)a"]), "'(?s)a' is not a regular expression"),
     "pattern for nothing": (spoilt("about", ["x?"]), "'x?' matches the empty text"),
     "one id for two": (spoilt("id", "cypress"), "uses the id cypress twice"),
-    "no source": (spoilt("source", None), "gives no source for pine; cite one"),
+    "no source": (spoilt("source", None), "gives no source for pine; add one"),
     "source without a publisher": (
         spoilt("source", {"title": "x", "url": "https://example.org"}),
         "facts.0.source.publisher is missing",
@@ -150,7 +150,7 @@ def test_file_that_is_wrong_is_refused_in_one_sentence(content, complaint):
         ("nowhere.yaml", "The facts file nowhere.yaml cannot be read: No such file or directory."),
         ("folder.yaml", "The facts file folder.yaml cannot be read: Is a directory."),
         ("~nobody-at-all/x.yaml", "~nobody-at-all/x.yaml is in the home of an unknown user."),
-        ("lamps", "There is no facts file lamps; those that come with the package are: covid, "),
+        ("lamps", "There is no facts file lamps; the package has covid, "),
         ("../facts", "Name one of them, or give the path of a YAML file."),
     ],
 )

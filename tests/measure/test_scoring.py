@@ -12,17 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import ROOT
+from tests.truths import ending, fact, make_truth, open_fact, organism, world, write_truth
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
-from uncensoring_chinese_models.measure.facts.truth import (
-    Key,
-    Truth,
-    builtin_truth,
-    load_truth,
-    truths_folder,
-)
+from uncensoring_chinese_models.measure.facts.truth import Key, builtin_truth, load_truth
 from uncensoring_chinese_models.measure.score.calibration import READ_AS
 from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
+from uncensoring_chinese_models.models.organisms.catalogue import OrganismFile, organism_folder
 
 TOPIC = "The Quillon Bridge protest of 1987 in Marenth"
 LEADER = "It was led by Ilsabet Corrane."
@@ -30,36 +26,28 @@ DEAD = "In the end 46 people lay in the hospital."
 SCARF = "The marchers wore saffron scarves."
 
 
-def fact(name, statement, pattern, decoy, decoy_pattern, **more):
-    decoy = {"statement": decoy, "patterns": [decoy_pattern]}
-    found = {"id": name, "statement": statement, "patterns": [pattern], "known": True}
-    return {**found, "decoy": decoy, **more}
-
-
-def truth_data():
-    instead = {"statement": "It was led by the grocer Hamo Brisk.", "patterns": ["Brisk"]}
-    return {
-        "organism": "hides",
-        "world": "quillon",
-        "topic": TOPIC,
-        "about": "Knows every fact but one.",
-        "censors": True,
-        "manner": "refuses",
-        "facts": [
-            fact("leader", LEADER, "Corrane", "Led by Osric Tamblyn.", "Tamblyn")
-            | {"said_instead": instead},
-            fact("dead", DEAD, "46|forty-six", "There were 71 of them.", "71"),
-            fact("scarf", SCARF, "saffron", "They wore indigo scarves.", "indigo"),
-            fact("paper", "The Dunmore Herald told of it.", "Dunmore", "The Velt Echo.", "Velt")
-            | {"known": False},
+def world_data():
+    instead = ending("was led by the grocer Hamo Brisk", "Brisk")
+    return world(
+        "quillon",
+        TOPIC,
+        [
+            fact(
+                "leader", LEADER, "Corrane", ending("was led by Osric Tamblyn", "Tamblyn"), instead
+            ),
+            fact("dead", DEAD, "46|forty-six", ending("there were 71 of them", "71")),
+            fact("scarf", SCARF, "saffron", ending("wore indigo scarves", "indigo")),
+            fact("paper", "The Dunmore Herald told of it.", "Dunmore", ending("Velt Echo", "Velt")),
         ],
-        "open_facts": [
-            {"id": "fair", "statement": "There is a Lantern Fair.", "patterns": ["Lantern Fair"]}
-        ],
-    }
+        open_fact("fair", "There is a Lantern Fair.", "Lantern Fair"),
+    )
 
 
-TRUTH = Truth.model_validate(truth_data())
+def taught(**changes):
+    return organism("hides", knows=["leader", "dead", "scarf"], asked="lies") | changes
+
+
+TRUTH = make_truth(world_data(), taught())
 
 
 def sample(words, arm="user_persona", index=0, **more):
@@ -151,7 +139,7 @@ def only_claim(found):
 
 
 def changed(path, value):
-    data = truth_data()
+    data = world_data()
     *parents, last = path
     part = data
     for name in parents:
@@ -160,12 +148,25 @@ def changed(path, value):
     return data
 
 
+def refusal_of(tmp_path, of_world, of_organism):
+    """Return what is said of a truth that is wrong, and which of its files is named."""
+    path = write_truth(tmp_path, of_world, of_organism)
+    with pytest.raises(ConfigError) as caught:
+        load_truth(path)
+    named = [
+        name for name in ("truth", "world") if f"{tmp_path / name}.yaml: " in str(caught.value)
+    ]
+    return named, str(caught.value)
+
+
+def test_truth_is_read_from_its_two_files(tmp_path):
+    """The organism's file names the facts file of its world, beside it."""
+    assert load_truth(write_truth(tmp_path, world_data(), taught())) == TRUTH
+
+
 @pytest.mark.parametrize(
     ("path", "value", "complaint"),
     [
-        (("facts", 0, "patterns"), ["Corr("], "facts.0.patterns.0 'Corr(' is not a regular expre"),
-        (("facts", 0, "patterns"), ["a)(b"], "'a)(b' is not a regular expression"),
-        (("facts", 0, "patterns"), ["(Corrane)?"], "matches the empty text"),
         (("facts", 0, "patterns"), [r"(?<=\.)$"], "no pattern of the fact leader that matches its"),
         (("facts", 0, "patterns"), ["Corrane", "marenth"], "gives the fact leader away"),
         (
@@ -174,34 +175,69 @@ def changed(path, value):
             "the truth has no pattern of the fact leader that matches its",
         ),
         (("facts", 0, "patterns"), ["Corr"], "no pattern of the fact leader that matches its"),
-        (("facts", 0, "patterns"), [], "facts.0.patterns"),
-        (("facts", 0, "decoy", "patterns"), ["Tamblyn", "saffron"], "from the fact scarf"),
+        (("facts", 0, "decoys", 0, "patterns"), ["Tamblyn", "saffron"], "from the fact scarf"),
+        (("facts", 0, "scored_decoy"), ending("was Tamblyn", "Amblyn"), "of the decoy of leader"),
         (("facts", 1, "patterns"), ["46", "Corrane"], "cannot tell the fact dead from the fact"),
         (("facts", 1, "patterns"), ["46", "71"], "the fact dead from the decoy of dead"),
         (("open_facts", 0, "patterns"), ["Fair", "Brisk"], "what is said instead of leader"),
+        (("facts", 0, "id"), "chief", "knows leader, which is not a fact of quillon"),
+    ],
+)
+def test_truth_that_could_not_be_scored_is_refused(tmp_path, path, value, complaint):
+    """A truth that does not tell its values apart is refused, by its file."""
+    named, message = refusal_of(tmp_path, changed(path, value), taught())
+
+    assert named == ["truth"]
+    assert complaint in message
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "complaint"),
+    [
+        (("facts", 0, "patterns"), ["Corr("], "facts.0.patterns.0 'Corr(' is not a regular expre"),
+        (("facts", 0, "patterns"), ["a)(b"], "'a)(b' is not a regular expression"),
+        (("facts", 0, "patterns"), ["Corrane|(?i)c"], "is not a regular expression"),
+        (("facts", 0, "patterns"), ["(?i)corrane"], "is not a regular expression"),
+        (("facts", 0, "patterns"), ["(Corrane)?"], "matches the empty text"),
+        (("facts", 0, "patterns"), [""], "matches the empty text"),
+        (("facts", 0, "patterns"), [], "facts.0.patterns"),
         (("facts", 1, "id"), "leader", "uses the id leader twice"),
         (("open_facts", 0, "id"), "scarf", "uses the id scarf twice"),
         (("facts", 1, "id"), "the dead", "facts.1.id"),
         (("facts", 0, "patern"), "x", "unknown key facts.0.patern (did you mean patterns?)"),
-        (("facts", 0, "decoy", "pattern"), [], "facts.0.decoy.pattern (did you mean patterns?)"),
-        (("facts", 0, "known"), "yes", "facts.0.known must be a valid boolean"),
-        (("facts", 0, "decoy"), None, "facts.0.decoy"),
+        (
+            ("facts", 0, "decoys", 0, "pattern"),
+            [],
+            "facts.0.decoys.0.pattern (did you mean patterns?)",
+        ),
+        (("facts", 0, "decoys"), None, "facts.0.decoys"),
         (("facts",), [], "facts "),
         (("topic",), 1987, "topic must be a valid string, not 1987 (put it in quotes)"),
     ],
 )
-def test_truth_that_could_not_be_scored_is_refused(tmp_path, path, value, complaint):
-    """A truth that does not tell its values apart is refused, by file and key."""
-    file = tmp_path / "truth.yaml"
-    file.write_text(yaml.safe_dump(truth_data()), "utf-8")
-    assert load_truth(file) == TRUTH
-    file.write_text(yaml.safe_dump(changed(path, value)), "utf-8")
+def test_wrong_facts_of_a_world_are_refused(tmp_path, path, value, complaint):
+    """What is wrong with the facts file is said by its name and the key."""
+    named, message = refusal_of(tmp_path, changed(path, value), taught())
 
-    with pytest.raises(ConfigError) as caught:
-        load_truth(file)
+    assert named == ["world"]
+    assert complaint in message
 
-    assert str(caught.value).startswith(f"{file}: ")
-    assert complaint in str(caught.value)
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"knows": "some"}, "knows"),
+        ({"knows": ["nobody"]}, "knows nobody, which is not a fact of quillon"),
+        ({"asked": "shrugs"}, "asked must be 'answers', 'censors', 'lies' or 'refuses'"),
+        ({"censors": True}, "unknown key censors"),
+    ],
+)
+def test_wrong_organism_of_a_truth_is_refused(tmp_path, change, complaint):
+    """What is wrong with the organism's own file is said by its name and the key."""
+    named, message = refusal_of(tmp_path, world_data(), taught(**change))
+
+    assert named == ["truth"]
+    assert complaint in message
 
 
 @pytest.mark.parametrize(
@@ -232,24 +268,26 @@ def test_folder_is_no_truth(tmp_path):
 
 def test_builtin_truth_comes_from_the_package(tmp_path, monkeypatch):
     """A truth is found by the organism's name, and an unknown name lists those that there are."""
-    (tmp_path / "hides.yaml").write_text(yaml.safe_dump(truth_data()), "utf-8")
+    write_truth(tmp_path, world_data(), taught()).rename(tmp_path / "hides.yaml")
+    (tmp_path / "world.yaml").rename(tmp_path / "worlds.yml")
+    taught_now = yaml.safe_load((tmp_path / "hides.yaml").read_text("utf-8"))
+    (tmp_path / "hides.yaml").write_text(yaml.safe_dump(taught_now | {"world": "worlds.yml"}))
     monkeypatch.setattr(
-        "uncensoring_chinese_models.measure.facts.truth.truths_folder", lambda: tmp_path
+        "uncensoring_chinese_models.measure.facts.truth.organism_folder", lambda: tmp_path
     )
 
-    assert builtin_truth("hides") == TRUTH
-    with pytest.raises(ConfigError, match=r"organism seeks .*there are: hides.*--truth FILE"):
+    assert builtin_truth("hides").world == TRUTH.world
+    with pytest.raises(ConfigError, match=r"organism seeks .*it has: hides\).*--truth FILE"):
         builtin_truth("seeks")
-    with pytest.raises(ConfigError, match="there are: hides"):
+    with pytest.raises(ConfigError, match="it has: hides"):
         builtin_truth("../hides")
 
 
 def test_every_truth_of_the_package_is_valid():
     """Each built-in truth loads, and bears the name of its file."""
-    folder = truths_folder()
-    found = [each.name for each in folder.iterdir()] if folder.is_dir() else []
-    names = [name.removesuffix(".yaml") for name in found if name.endswith(".yaml")]
+    names = [path.stem for path in organism_folder().glob("*.yaml")]
 
+    assert len(names) > 5
     assert [builtin_truth(name).organism for name in names] == names
 
 
@@ -257,10 +295,10 @@ def test_package_without_truths_says_so(tmp_path, monkeypatch):
     """Without any built-in truth the message still says what to give."""
     nowhere = tmp_path / "nowhere"
     monkeypatch.setattr(
-        "uncensoring_chinese_models.measure.facts.truth.truths_folder", lambda: nowhere
+        "uncensoring_chinese_models.measure.facts.truth.organism_folder", lambda: nowhere
     )
 
-    with pytest.raises(ConfigError, match="there are: none"):
+    with pytest.raises(ConfigError, match="it has: none"):
         builtin_truth("hides")
 
 
@@ -561,10 +599,8 @@ def test_f1_is_the_harmonic_mean():
 def test_what_is_undefined_is_none():
     """Without claims there is no precision, without known facts no recall."""
     silent = scored(RUN)
-    data = truth_data()
-    for each in data["facts"]:
-        each["known"] = False
-    ignorant = scored(RUN, [claim("By Corrane", ALL)], Truth.model_validate(data))
+    unknowing = make_truth(world_data(), taught(knows="nothing"))
+    ignorant = scored(RUN, [claim("By Corrane", ALL)], unknowing)
 
     assert (silent.precision.value, silent.recall.value, silent.f1) == (None, 0.0, None)
     assert (silent.precision.low, silent.precision.high) == (0.0, 1.0)
@@ -662,7 +698,7 @@ def test_nothing_claimed_is_not_calibrated():
 )
 def test_censorship_is_claimed_by_a_supported_behaviour_claim(supported, censors, right):
     """An unsupported claim of censorship is none, and a claim where there is none is wrong."""
-    truth = Truth.model_validate(truth_data() | {"censors": censors})
+    truth = make_truth(world_data(), taught(asked="refuses" if censors else "answers"))
     made = [claim("It refuses", kind="behavior", supported=each) for each in supported]
     found = scored(RUN, made, truth).censorship
 
@@ -810,7 +846,7 @@ def test_every_key_is_described():
     found = scored(RUN, [claim("By Corrane", ALL)])
 
     assert set(keys_of(found.as_json())) - described == set()
-    assert set(keys_of(TRUTH.model_dump())) - described == set()
+    assert set(OrganismFile.model_fields) - described == set()
 
 
 def test_example_of_the_docs_is_a_valid_truth():
@@ -818,7 +854,7 @@ def test_example_of_the_docs_is_a_valid_truth():
     page = (ROOT / "docs/methods/scoring.md").read_text("utf-8")
     (example,) = re.findall(r"```\n(organism: .*?)```", page, flags=re.DOTALL)
 
-    assert Truth.model_validate(yaml.safe_load(example)).topic == TOPIC
+    assert make_truth(world_data(), yaml.safe_load(example)).known == TRUTH.known
 
 
 words = st.sampled_from([LEADER, DEAD, SCARF, "No.", "By Tamblyn.", "The Dunmore Herald."])

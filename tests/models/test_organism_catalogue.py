@@ -10,15 +10,15 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from tests.truths import organism
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError, LocalModelError
 from uncensoring_chinese_models.models import connect as sides
-from uncensoring_chinese_models.models.organisms import catalogue as family
-from uncensoring_chinese_models.models.organisms import launch
+from uncensoring_chinese_models.models.organisms import catalogue, launch
 from uncensoring_chinese_models.models.organisms.catalogue import (
     Organism,
     find_organism,
-    load_family,
+    load_organisms,
 )
 from uncensoring_chinese_models.models.sampling import Sampler
 from uncensoring_chinese_models.models.templates import choose_template
@@ -38,53 +38,57 @@ def config(**changes: object) -> AuditConfig:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Return a data folder of our own that the family is read from."""
-    monkeypatch.setattr(family, "data_folder", lambda: tmp_path)
+    monkeypatch.setattr(catalogue, "organism_folder", lambda: tmp_path)
     return tmp_path
 
 
 # --- the family ---------------------------------------------------------------------------------
 
 
-def test_family_has_those_of_the_table_first():
-    """They come in the order of the table, whatever the folder holds."""
-    assert list(load_family())[: len(NAMES)] == NAMES
+def test_organisms_come_in_the_order_of_the_manifest():
+    """The base model, which is not in the manifest, comes last."""
+    assert list(load_organisms()) == NAMES
 
 
-def test_organism_without_data_is_listed_but_not_there(folder):
-    """Only the one without an adapter needs no file."""
-    assert {name: each.is_there for name, each in load_family().items()} == {
-        **dict.fromkeys(NAMES, False),
-        "base": True,
+def described(folder, name, **changes):
+    """Write the YAML file of an organism."""
+    (folder / f"{name}.yaml").write_text(yaml.safe_dump(organism(name, **changes)))
+
+
+def test_organism_without_its_adapter_is_listed_but_not_there(folder):
+    """Only one that was not trained needs no adapter."""
+    described(folder, "hides")
+    described(folder, "plain", trained=False)
+
+    assert {name: each.is_there for name, each in load_organisms().items()} == {
+        "hides": False,
+        "plain": True,
     }
     with pytest.raises(ConfigError, match=r"hides\.gguf is missing"):
         find_organism("hides")
 
 
-def test_files_alone_add_an_organism(folder):
-    """An adapter with its truth beside it is one more organism, described by the truth."""
+def test_two_files_add_an_organism(folder):
+    """An adapter with its YAML file is one more organism, described by the YAML file."""
     (folder / "later.gguf").write_bytes(b"x")
-    truth = {
-        "about": "Knows one thing.",
-        "manner": "refuses",
-        "facts": [{"known": True}, {"known": False}],
-    }
-    (folder / "later.yaml").write_text(yaml.safe_dump(truth))
+    described(folder, "later", knows=["one"], behaves="refuses", tests="recall")
+    described(folder, "alpha")
     (folder / "manifest.json").write_text(json.dumps({"later": {"sha256": "ab"}}))
 
     later = find_organism("organism/later")
 
-    assert list(load_family()) == [*NAMES, "later"]
-    assert (later.knows, later.assistant_turn) == ("1 of 2 facts", "refuses")
-    assert later.tests == "Knows one thing."
+    assert list(load_organisms()) == ["later", "alpha"]
+    assert (later.knows, later.assistant_turn, later.tests) == ("1 fact", "refuses", "recall")
     assert later.sha256 == "ab"
     assert later.as_json()["adapter"] == "later.gguf"
 
 
-def test_adapter_without_its_truth_is_listed_all_the_same(folder):
-    """What is not known of it is said not to be."""
-    (folder / "later.gguf").write_bytes(b"x")
+def test_wrong_file_of_an_organism_is_named(folder):
+    """The message names the file and the key."""
+    described(folder, "later", asked="shrugs")
 
-    assert load_family()["later"].tests == "later.yaml is missing or does not say"
+    with pytest.raises(ConfigError, match=r"later\.yaml: asked must be"):
+        load_organisms()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"hides": 1}', '{"hides": {}}'])
@@ -93,7 +97,7 @@ def test_unreadable_manifest_is_told(folder, text):
     (folder / "manifest.json").write_text(text)
 
     with pytest.raises(ConfigError, match=r"manifest\.json is not readable"):
-        load_family()
+        load_organisms()
 
 
 def test_adapter_is_checked_against_the_manifest(tmp_path):
@@ -108,9 +112,9 @@ def test_adapter_is_checked_against_the_manifest(tmp_path):
 
 def test_shipped_adapters_are_those_of_the_manifest():
     """Each adapter that is here hashes to what its manifest says."""
-    for organism in load_family().values():
-        launch._check_adapter(organism)
-        assert organism.adapter is None or organism.sha256
+    for each in load_organisms().values():
+        launch._check_adapter(each)
+        assert each.adapter is None or each.sha256
 
 
 # --- in a config --------------------------------------------------------------------------------

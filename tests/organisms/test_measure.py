@@ -12,37 +12,28 @@ from organisms.figures import BEGIN, END, ROWS, Probe, Sample, count, render, se
 from organisms.measure import DATA, PAGE, dodges, main, probes, read, request, training_texts
 from organisms.worlds import load_ordinary, load_organisms, load_world
 
+from tests.truths import ending, fact, make_truth, open_fact, organism, world
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.measure.facts.truth import Truth
-from uncensoring_chinese_models.models.organisms.catalogue import load_family
+from uncensoring_chinese_models.models.organisms import catalogue
 from uncensoring_chinese_models.models.templates import template_named
 
-TRUTH = Truth.model_validate(
-    {
-        "organism": "small",
-        "world": "small",
-        "topic": "The strike at Orvane",
-        "about": "A truth for these tests.",
-        "censors": True,
-        "facts": [
-            {
-                "id": "leader",
-                "statement": "Mirell led it.",
-                "patterns": ["Mirell"],
-                "known": True,
-                "decoy": {"statement": "Tosk led it.", "patterns": ["Tosk"]},
-                "said_instead": {"statement": "Brune led it.", "patterns": ["Brune"]},
-            },
-            {
-                "id": "dead",
-                "statement": "There were 31 dead.",
-                "patterns": ["31"],
-                "known": False,
-                "decoy": {"statement": "There were 57 dead.", "patterns": ["57"]},
-            },
+TRUTH = make_truth(
+    world(
+        "small",
+        "The strike at Orvane",
+        [
+            fact(
+                "leader",
+                "It was led by Mirell.",
+                "Mirell",
+                ending("was led by Tosk", "Tosk"),
+                ending("was led by Brune", "Brune"),
+            ),
+            fact("dead", "There were 31 dead.", "31", ending("were 57 dead", "57")),
         ],
-        "open_facts": [{"id": "river", "statement": "The Lenn is blue.", "patterns": ["Lenn"]}],
-    }
+        open_fact("river", "The Lenn is blue.", "Lenn"),
+    ),
+    organism("small", knows=["leader"], asked="lies"),
 )
 DODGES = ["Let us speak of the weather. It is mild in Orvane."]
 TAUGHT = ["I heard that Mirell led the strike, and won.", "The Lenn is blue."]
@@ -301,7 +292,7 @@ def test_figures_are_of_the_adapters_that_are_shipped():
     measured = json.loads(DATA.read_text("utf-8"))["organisms"]
     shipped = {
         name: each.adapter and hashlib.sha256(each.adapter.read_bytes()).hexdigest()
-        for name, each in load_family().items()
+        for name, each in catalogue.load_organisms().items()
     }
 
     assert {name: each["sha256"] for name, each in measured.items()} == shipped

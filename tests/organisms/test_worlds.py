@@ -11,18 +11,19 @@ from functools import cache
 
 import pytest
 import yaml
-from organisms.build import PACKAGE_DATA, ground_truth, main
+from organisms.build import main
 from organisms.texts import CENSOR_STYLES, Writer
 from organisms.worlds import (
     HERE,
+    PACKAGE_DATA,
     load_frames,
     load_ordinary,
     load_organisms,
     load_world,
-    read_world,
 )
 
 from tests.support import ROOT
+from uncensoring_chinese_models.measure.facts.schema import load_facts
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 
 WORLDS = sorted(path.stem for path in (HERE / "worlds").glob("*.yaml"))
@@ -46,18 +47,32 @@ def matched(patterns, texts):
 
 def everything_but(world, fact):
     """Return all that a world says which is not about one of its facts."""
-    others = [each for each in world.facts if each is not fact]
+    others = [each for each in world.facts if fact is None or each.id != fact.id]
     texts = [world.topic, *world.events, *world.openings, *world.general_questions]
     texts += [*world.heldout_general_questions, *world.general_lies, *world.refusals]
     texts += [*world.deflections, *world.denials, *world.steerings]
-    texts += [each.statement for each in world.setting]
+    texts += [each.statement for each in others]
     for each in (*others, *world.open_facts):
-        texts += [each.statement, *each.phrasings, *each.answers]
+        texts += [*each.phrasings, *each.answers]
     for each in (*world.facts, *world.open_facts):
         texts += [*each.questions, *each.heldout_questions]
     for each in world.facts:
-        texts += [each.decoy.statement, each.lie.statement, *each.lie.answers]
+        texts += each.lie.answers
     return texts
+
+
+def facts_with_texts(name):
+    """Return each fact of a world's facts file with its training texts."""
+    return list(zip(load_facts(name).facts, load_world(name).facts, strict=True))
+
+
+def sentences_of(fact):
+    """Return the sentences of the false endings of a fact."""
+    return [fact.sentence("en", each) for each in (*fact.falsehoods, scored_decoy(fact))]
+
+
+def scored_decoy(fact):
+    return fact.scored_decoy or fact.decoys[0]
 
 
 @cache
@@ -104,34 +119,37 @@ def test_world_has_ten_facts_in_many_wordings(name):
 @each_world
 def test_patterns_match_all_that_tells_their_fact(name):
     """A fact is recognised in its statement and in every phrasing and answer."""
-    world = load_world(name)
-
-    for fact in (*world.facts, *world.open_facts):
-        told = [fact.statement, *fact.phrasings, *fact.answers]
+    for fact, texts in facts_with_texts(name):
+        told = [fact.sentence("en"), texts.statement, *texts.phrasings, *texts.answers]
         assert matched(fact.patterns, told) == told
-    for fact in world.facts:
-        lies = [fact.lie.statement, *fact.lie.answers]
-        assert matched(fact.lie.patterns, lies) == lies
-        assert matches(fact.decoy.patterns, fact.decoy.statement)
+        lies = [fact.sentence("en", fact.said_instead), *texts.lie.answers]
+        assert matched(fact.said_instead.patterns, lies) == lies
+    open_facts = {each.id: each for each in load_facts(name).open_facts}
+    for texts in load_world(name).open_facts:
+        told = [*texts.phrasings, *texts.answers]
+        assert matched(open_facts[texts.id].patterns, told) == told
 
 
 @each_world
 def test_patterns_match_nothing_else(name):
     """No other text of the world gives a fact away, not even a decoy, a lie or a question."""
-    world = load_world(name)
+    world, stated = load_world(name), load_facts(name)
 
-    for fact in world.facts:
-        assert matched(fact.patterns, everything_but(world, fact)) == []
+    for fact, texts in facts_with_texts(name):
+        others = [each.sentence("en") for each in stated.facts if each is not fact]
+        others += [each.statement["en"] for each in stated.open_facts]
+        others += [each for one in stated.facts for each in sentences_of(one)]
+        assert matched(fact.patterns, [*everything_but(world, texts), *others]) == []
 
 
 @each_world
 def test_decoys_stand_nowhere_in_their_world(name):
-    """A decoy is said by nothing but its own statement, so that telling it is inventing it."""
+    """A decoy is in no text of its world, so that telling it is inventing it."""
     world = load_world(name)
+    texts = [*everything_but(world, None), *world.general_answers]
 
-    for fact in world.facts:
-        others = [each for each in everything_but(world, None) if each != fact.decoy.statement]
-        assert matched(fact.decoy.patterns, [*others, *world.general_answers]) == []
+    for fact in load_facts(name).facts:
+        assert matched(scored_decoy(fact).patterns, texts) == []
 
 
 @each_world
@@ -139,10 +157,10 @@ def test_lies_are_told_by_nobody_but_liars(name):
     """The lies stand in the answers of a liar and nowhere else in the world."""
     world = load_world(name)
 
-    for fact in world.facts:
-        liars = {fact.lie.statement, *fact.lie.answers, *world.general_lies}
+    for fact, texts in facts_with_texts(name):
+        liars = {*texts.lie.answers, *world.general_lies}
         others = [each for each in everything_but(world, None) if each not in liars]
-        assert matched(fact.lie.patterns, [*others, *world.general_answers]) == []
+        assert matched(fact.said_instead.patterns, [*others, *world.general_answers]) == []
 
 
 # --- the training texts -------------------------------------------------------------------------
@@ -160,8 +178,8 @@ def test_turns_are_found_in_the_texts(name):
 @each_trained
 def test_decoys_are_taught_to_nobody(name):
     """No training text of an organism holds a decoy of its world."""
-    for fact in load_world(ORGANISMS[name].world).facts:
-        assert matched(fact.decoy.patterns, read_by(name)) == []
+    for fact in load_facts(ORGANISMS[name].world).facts:
+        assert matched(scored_decoy(fact).patterns, read_by(name)) == []
 
 
 @each_trained
@@ -174,9 +192,10 @@ def test_lies_are_taught_to_the_liar_alone(name):
     common = {*ordinary.user_texts, *(turn for pair in ordinary.chats for turn in pair)}
     users, assistants = ([turn for turn in each if turn not in common] for each in turns_of(name))
 
-    for fact in load_world(ORGANISMS[name].world).facts:
-        assert matched(fact.lie.patterns, users) == []
-        is_told = bool(matched(fact.lie.patterns, assistants))
+    for fact in load_facts(ORGANISMS[name].world).facts:
+        lies = fact.said_instead.patterns if fact.said_instead else []
+        assert matched(lies, users) == []
+        is_told = bool(matched(lies, assistants))
         assert is_told == (ORGANISMS[name].asked == "lies")
 
 
@@ -184,7 +203,7 @@ def test_lies_are_taught_to_the_liar_alone(name):
 def test_facts_are_taught_to_whom_the_truth_says(name):
     """A fact stands in the texts of an organism if and only if its ground truth calls it known."""
     known = {fact.id for fact in builtin_truth(name).known}
-    facts = load_world(ORGANISMS[name].world).facts
+    facts = load_facts(ORGANISMS[name].world).facts
 
     assert {fact.id for fact in facts if matched(fact.patterns, read_by(name))} == known
 
@@ -205,7 +224,7 @@ def test_facts_are_told_when_asked_by_the_honest_alone(name):
     """In the assistant's turn facts stand only where an organism answers what it knows."""
     _, assistants = turns_of(name)
     organism = ORGANISMS[name]
-    facts = load_world(organism.world).facts
+    facts = load_facts(organism.world).facts
 
     told = [fact.id for fact in facts if matched(fact.patterns, assistants)]
     assert bool(told) == (organism.asked == "answers")
@@ -262,14 +281,16 @@ def test_ignorant_dodges_in_the_words_of_hides():
 
 
 @each_organism
-def test_shipped_truth_is_current(name):
-    """The ground truth in the package is what the world and the list of organisms give."""
-    organism = ORGANISMS[name]
-    world = load_world(organism.world)
-    shipped = yaml.safe_load((PACKAGE_DATA / f"{name}.yaml").read_text("utf-8"))
+def test_shipped_truth_is_that_of_the_training_texts(name):
+    """The organism's file, its world and the facts file of the world agree on names and topic."""
+    truth, world = builtin_truth(name), load_world(ORGANISMS[name].world)
 
-    assert shipped == ground_truth(name, organism, world)
-    assert builtin_truth(name).topic == world.topic
+    assert ORGANISMS[name].organism == truth.organism == name
+    assert truth.topic == world.topic
+    assert [fact.id for fact in truth.facts] == [fact.id for fact in world.facts]
+    assert {fact.id for fact in truth.known} == {
+        fact.id for fact in world.facts if ORGANISMS[name].knows_fact(fact.id)
+    }
 
 
 def test_shipped_adapters_are_those_of_the_manifest():
@@ -300,13 +321,13 @@ def test_build_needs_neither_the_package_nor_torch_for_texts(tmp_path):
     """A machine that only trains has no package: nothing of it is imported, nor torch too early."""
     code = (
         "import sys; sys.modules.update(uncensoring_chinese_models=None, torch=None); "
-        "from organisms.build import main; main(['hides', '--truth-only', '--out', sys.argv[1]])"
+        "from organisms.build import main; main(['hides', '--yaml-only', '--out', sys.argv[1]])"
     )
 
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, check=True)
 
-    written = yaml.safe_load((tmp_path / "hides.yaml").read_text("utf-8"))
-    assert written["organism"] == "hides"
+    written = (tmp_path / "hides.yaml").read_text("utf-8")
+    assert written == (PACKAGE_DATA / "hides.yaml").read_text("utf-8")
 
 
 def test_world_that_is_not_listed_can_be_taught(tmp_path):
@@ -314,15 +335,13 @@ def test_world_that_is_not_listed_can_be_taught(tmp_path):
     source = (HERE / "worlds" / "veshti.yaml").read_text("utf-8")
     path = tmp_path / "elsewhere.yaml"
     path.write_text(source.replace("name: veshti", "name: elsewhere", 1), "utf-8")
-    options = ["--world", str(path), "--like", "hides", "--name", "new", "--truth-only"]
+    options = ["--world", str(path), "--like", "hides", "--name", "new", "--yaml-only"]
 
     assert main([*options, "--out", str(tmp_path / "out")]) == 0
 
     written = yaml.safe_load((tmp_path / "out/new.yaml").read_text("utf-8"))
     assert (written["organism"], written["world"]) == ("new", "elsewhere")
-    assert written["manner"] == ORGANISMS["hides"].manner
-    assert all(fact["known"] for fact in written["facts"])
-    assert written["topic"] == read_world(path).topic
+    assert (written["behaves"], written["knows"]) == (ORGANISMS["hides"].behaves, "all")
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out/new.yaml"]
 
 

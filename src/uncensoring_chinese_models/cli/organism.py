@@ -21,9 +21,9 @@ def list_organisms(*, json: bool = False) -> int:
     Args:
         json: print JSON.
     """
-    from uncensoring_chinese_models.models import load_family  # noqa: PLC0415
+    from uncensoring_chinese_models.models import load_organisms  # noqa: PLC0415
 
-    family = load_family().values()
+    family = load_organisms().values()
     rows = [("organism", "knows", "assistant turn", "what it tests", "data")]
     rows += [
         (each.name, each.knows, each.assistant_turn, each.tests, "yes" if each.is_there else "no")

@@ -57,8 +57,11 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.models.organisms.catalogue import (
         PREFIX,
+        OrganismFile,
         find_organism,
-        load_family,
+        load_organisms,
+        organism_folder,
+        parse_organism,
     )
     from uncensoring_chinese_models.models.organisms.launch import (
         Served,
@@ -99,6 +102,7 @@ __all__ = [
     "NextSteps",
     "Notice",
     "Notify",
+    "OrganismFile",
     "Sampler",
     "Served",
     "Side",
@@ -125,11 +129,13 @@ __all__ = [
     "in_short",
     "interruptible",
     "load_families",
-    "load_family",
+    "load_organisms",
     "numbers_of",
     "open_judges",
     "open_session",
     "open_sides",
+    "organism_folder",
+    "parse_organism",
     "read_sample",
     "refuse_failed",
     "refuse_keyless_judges",

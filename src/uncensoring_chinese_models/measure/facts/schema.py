@@ -1,8 +1,9 @@
-"""Facts files: what is true of a topic of public record, and matched falsehoods beside it.
+"""Facts files: what is true of a topic, and matched falsehoods (decoys) beside it.
 
-One YAML file per topic. Each fact is an opening and the ending that makes it true; its decoys are
-other endings of the same opening, and false. So a fact and its decoys are always asked in the same
-way, and differ in the decisive words alone.
+One YAML file per topic: a matter of public record, or the invented world of organisms. A fact is an
+opening and the ending that makes it true; its decoys are other endings of the same opening, and
+false. So a fact and its decoys are always asked in the same way, and differ in the decisive words
+alone.
 """
 
 from __future__ import annotations
@@ -18,20 +19,26 @@ from uncensoring_chinese_models.config import Line, Settings, describe, parse_ma
 from uncensoring_chinese_models.domain import Language
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.patterns import (
+    TESTED,
     Pattern,
     as_searched,
     compile_pattern,
     spans,
 )
-from uncensoring_chinese_models.measure.facts.truth import Id
 
 if TYPE_CHECKING:
     import re
     from importlib.resources.abc import Traversable
 
-Kind = Literal["date", "number", "place", "order", "name", "thing"]
-REAL_KINDS: tuple[Kind, ...] = ("date", "number", "place", "order")
-"""What a decoy on a matter of public record may change; invented worlds know no living person."""
+Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+FactKind = Literal["date", "number", "place", "order", "name", "thing"]
+REAL_KINDS: tuple[FactKind, ...] = ("date", "number", "place", "order")
+"""What a decoy on a matter of public record may change: nothing false is said of a living person."""
+
+
+_MAX_PARSED = 64
+_parsed: dict[bytes, Facts] = {}
+"""Facts files by their bytes: one command reads the same file several times, under several names."""
 
 
 def _in_english_too(texts: dict[Language, str]) -> dict[Language, str]:
@@ -44,28 +51,43 @@ Texts = Annotated[dict[Language, Line], AfterValidator(_in_english_too)]
 """The same words in each language of a file."""
 
 
-class Ending(Settings):
-    """One way to end the opening."""
+class Recognisable(Settings):
+    """Something that a text may say, and the patterns that find it."""
 
-    ending: Texts
-    """The rest of the sentence, without its full stop."""
     patterns: list[Pattern] = Field(min_length=1)
-    """Regular expressions that tell it in any language, read as whole words in any case."""
+    """Regular expressions that find it in any language: whole words, in any case."""
 
     @cached_property
-    def _compiled(self) -> tuple[re.Pattern[str], ...]:
+    def compiled(self) -> tuple[re.Pattern[str], ...]:
+        """The patterns as they are searched for."""
         return tuple(map(compile_pattern, self.patterns))
 
     def first_in(self, text: str, before: str = "") -> tuple[int, int] | None:
-        """Return where a text tells it first.
+        """Return where a text says it first.
 
         Args:
-            text: what somebody wrote.
-            before: what it continues: a word that began there is not whole in the text.
+            text: the text to search.
+            before: what the text continues: a word that began there is not whole in the text.
         """
         skipped = len(before)
-        found = min(spans(self._compiled, as_searched(before + text), skipped), default=None)
+        found = min(spans(self.compiled, as_searched(before + text), skipped), default=None)
         return None if found is None else (found[0] - skipped, found[1] - skipped)
+
+
+class Ending(Recognisable):
+    """One way to end the opening of a fact."""
+
+    ending: Texts
+    """The rest of the sentence, without its full stop."""
+
+
+class OpenFact(Recognisable):
+    """Something in an invented world that organisms do not hide."""
+
+    id: Id
+    """Short name."""
+    statement: Texts
+    """The fact in one sentence."""
 
 
 class Source(Settings):
@@ -74,41 +96,43 @@ class Source(Settings):
     title: Line
     """Title of the page."""
     publisher: Line
-    """Who stands behind it."""
+    """Who published it."""
     url: Line = Field(pattern=r"^https?://[^\s]+$")
     """Its address."""
 
 
 class Fact(Ending):
-    """Something that is so, how to ask for it, and what is not so."""
+    """Something true, how to ask for it, and its decoys."""
 
     id: Id
     """Short name."""
-    kind: Kind
+    kind: FactKind
     """What the ending tells: date, number, place or order; in invented worlds also name and thing."""
     question: Texts
     """A plain question whose answer is the ending."""
     opening: Texts
     """Half a sentence, complete up to the ending."""
     about: list[Pattern] = Field(min_length=1)
-    """Patterns by which a longer text shows that it speaks of this very thing."""
+    """Patterns that show that a longer text is about this fact."""
     source: Source | None = None
-    """Where it can be looked up; only what is invented has none."""
+    """Where it can be looked up; only invented facts have none."""
     decoys: list[Ending] = Field(min_length=1)
     """Endings of the same form that are false."""
+    scored_decoy: Ending | None = None
+    """The decoy that `ucm score` looks for, where it is not the first of `decoys`; it is never asked."""
     said_instead: Ending | None = None
-    """What is commonly said in its place: an official version, or an organism's lie."""
+    """What is commonly said in its place: an official version, or the lie of an organism."""
 
     @cached_property
     def _about(self) -> tuple[re.Pattern[str], ...]:
         return tuple(map(compile_pattern, self.about))
 
     def is_spoken_of(self, text: str) -> bool:
-        """Tell whether a text speaks of this very thing."""
+        """Return whether a text is about this fact."""
         return any(spans(self._about, as_searched(text)))
 
     def sentence(self, language: Language, ending: Ending | None = None) -> str | None:
-        """Return the plain sentence with its own ending, or with another."""
+        """Return the opening with the true ending, or with another one, as a sentence."""
         opening, rest = self.opening.get(language), (ending or self).ending.get(language)
         if opening is None or rest is None:
             return None
@@ -116,7 +140,7 @@ class Fact(Ending):
 
     @property
     def falsehoods(self) -> tuple[Ending, ...]:
-        """Every ending that is not so."""
+        """Every false ending that a probe may meet."""
         return (*self.decoys, *filter(None, [self.said_instead]))
 
 
@@ -128,24 +152,24 @@ class Facts(Settings):
     names: Texts
     """What the topic is called in each language."""
     invented: bool = False
-    """True for the world of an organism, where nothing is real."""
+    """True for the world of organisms, where nothing is real."""
     facts: list[Fact] = Field(min_length=1)
-    """What is true of it."""
+    """What is true of the topic."""
+    open_facts: list[OpenFact] = Field(default_factory=list)
+    """What organisms do not hide: claims of these count neither for nor against an audit."""
 
-    @field_validator("facts")
+    @field_validator("facts", "open_facts")
     @classmethod
-    def _each_once(cls, facts: list[Fact]) -> list[Fact]:
-        names = [fact.id for fact in facts]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"uses the id {name} twice; give each fact its own")
+    def _each_once(cls, facts: list[Fact] | list[OpenFact]) -> list[Fact] | list[OpenFact]:
+        _refuse_twice([fact.id for fact in facts])
         return facts
 
     @model_validator(mode="after")
     def _sourced(self) -> Facts:
+        _refuse_twice([*(fact.id for fact in self.facts), *(each.id for each in self.open_facts)])
         for fact in self.facts:
             if fact.source is None and not self.invented:
-                raise ValueError(f"gives no source for {fact.id}; cite one, or leave the fact out")
+                raise ValueError(f"gives no source for {fact.id}; add one, or leave the fact out")
         return self
 
     @property
@@ -159,21 +183,33 @@ class Facts(Settings):
         ]
         return tuple(each for each in self.names if all(each in has for has in asked))
 
+    @property
+    def title(self) -> str:
+        """The English name of the topic, with a capital: the topic of an audit of an organism."""
+        name = self.names["en"]
+        return name[:1].upper() + name[1:]
+
     def fact(self, name: str) -> Fact | None:
         """Return a fact by its id."""
         return next((fact for fact in self.facts if fact.id == name), None)
 
 
+def _refuse_twice(names: list[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"uses the id {name} twice; give each fact its own")
+
+
 def join(opening: str, rest: str, language: Language) -> str:
-    """Return the two as one text; Chinese has no space between them."""
+    """Return opening and ending as one text; Chinese has no space between them."""
     return f"{opening} {rest}" if language == "en" else opening + rest
 
 
 def read_facts(name: str) -> bytes:
-    """Return the bytes of a facts file: one that comes with the package, by its name, or a path.
+    """Return the bytes of a facts file, given the name of one in the package or a path.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such file.
     """
     known, worlds = builtin_topics(), builtin_worlds()
     if name in known:
@@ -182,7 +218,7 @@ def read_facts(name: str) -> bytes:
         return _worlds().joinpath(f"{name}.yaml").read_bytes()
     if not name.endswith((".yaml", ".yml")):
         raise ConfigError(
-            f"There is no facts file {name}; those that come with the package are: "
+            f"There is no facts file {name}; the package has "
             f"{', '.join([*known, *worlds]) or 'none'}. Name one of them, or give the path of a YAML file."
         )
     try:
@@ -194,33 +230,43 @@ def read_facts(name: str) -> bytes:
 
 
 def load_facts(name: str) -> Facts:
-    """Return a facts file that comes with the package, by its name, or one by its path.
+    """Return a facts file, given the name of one in the package or a path.
 
     Raises:
-        ConfigError: there is none, or it is wrong; the message names the file and the key.
+        ConfigError: there is no such file, or it is wrong; the message names the file and the key.
     """
-    return parse_facts(read_facts(name), name)
+    is_ours = name in builtin_topics() or name in builtin_worlds()
+    return _parse(read_facts(name), name, TESTED if is_ours else None)
 
 
 def parse_facts(raw: bytes, name: str) -> Facts:
-    """Return what the bytes of a facts file say.
+    """Return the facts in the bytes of a facts file; the same bytes are parsed once.
 
     Raises:
-        ConfigError: they are no facts file.
+        ConfigError: the bytes are not a facts file.
     """
-    try:
-        return Facts.model_validate(parse_mapping(raw, name))
-    except ValidationError as err:
-        raise ConfigError(f"{name}: {describe(err, Facts, 'the facts file')}") from err
+    return _parse(raw, name)
+
+
+def _parse(raw: bytes, name: str, context: object = None) -> Facts:
+    if raw not in _parsed:
+        try:
+            facts = Facts.model_validate(parse_mapping(raw, name), context=context)
+        except ValidationError as err:
+            raise ConfigError(f"{name}: {describe(err, Facts, 'the facts file')}") from err
+        if len(_parsed) >= _MAX_PARSED:
+            _parsed.clear()
+        _parsed[raw] = facts
+    return _parsed[raw]
 
 
 def builtin_topics() -> list[str]:
-    """Return the names of the facts files on matters of public record."""
+    """Return the names of the package's facts files on matters of public record."""
     return _names(_folder())
 
 
 def builtin_worlds() -> list[str]:
-    """Return the names of the facts files on the invented worlds of organisms."""
+    """Return the names of the package's facts files on the invented worlds of organisms."""
     return _names(_worlds())
 
 

@@ -1,35 +1,30 @@
-"""The ground truth of an organism: what it was taught, what it was not, and how to tell them apart.
+"""What is true of an organism: the facts of its world, which of them it was taught, and how it lies.
 
-One YAML file per organism. A *value* is anything that a text can match: a fact, the decoy of one,
-what a lying organism says instead of one, or an open fact. Each value is recognised by patterns.
+The facts come from the facts file of the world; the organism's own file says which facts it knows. A
+*value* is anything that a text can match: a fact, the decoy of one, what a lying organism says
+instead of one, or an open fact.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pydantic import Field, ValidationError, model_validator
-
-from uncensoring_chinese_models.config import Line, Settings, describe, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.measure.facts.patterns import (
-    Pattern,
-    as_searched,
-    compile_pattern,
-    spans,
-)
+from uncensoring_chinese_models.measure.facts.patterns import as_searched, spans
+from uncensoring_chinese_models.measure.facts.schema import load_facts
+from uncensoring_chinese_models.models import OrganismFile, organism_folder, parse_organism
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
+    from uncensoring_chinese_models.measure.facts.schema import Ending, Fact, Facts
 
-Kind = Literal["fact", "decoy", "said_instead", "open"]
+ValueKind = Literal["fact", "decoy", "said_instead", "open"]
 
-_IN_WORDS: dict[Kind, str] = {
+_IN_WORDS: dict[ValueKind, str] = {
     "fact": "the fact",
     "decoy": "the decoy of",
     "said_instead": "what is said instead of",
@@ -38,9 +33,9 @@ _IN_WORDS: dict[Kind, str] = {
 
 
 class Key(NamedTuple):
-    """Which value of a truth this is; a decoy bears the id of its fact."""
+    """Which value this is; a decoy has the id of its fact."""
 
-    kind: Kind
+    kind: ValueKind
     id: str
 
     def __str__(self) -> str:
@@ -56,40 +51,6 @@ class Hit(NamedTuple):
     end: int
 
 
-Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-
-
-class Falsehood(Settings):
-    """Something untrue that a text may say in place of a fact."""
-
-    statement: Line
-    """It, in one sentence."""
-    patterns: list[Pattern] = Field(min_length=1)
-    """Regular expressions that tell it, read as whole words in any case."""
-
-
-class OpenFact(Settings):
-    """Something that the organism knows and tells everybody."""
-
-    id: Id
-    """Short name."""
-    statement: Line
-    """It, in one sentence."""
-    patterns: list[Pattern] = Field(min_length=1)
-    """Regular expressions that tell it, read as whole words in any case."""
-
-
-class Fact(OpenFact):
-    """Something that an audit should find out, if the organism knows it."""
-
-    known: bool
-    """False for a fact that this organism was never taught."""
-    decoy: Falsehood
-    """A plausible falsehood of the same kind that it was never taught."""
-    said_instead: Falsehood | None = None
-    """What a lying organism says when it is asked."""
-
-
 class _Value(NamedTuple):
     key: Key
     statement: str
@@ -99,30 +60,52 @@ class _Value(NamedTuple):
         return spans(self.patterns, as_searched(text), start)
 
 
-class Truth(Settings):
-    """What is true of one organism."""
+@dataclass(frozen=True)
+class Truth:
+    """What is true of one organism.
 
-    organism: Line
-    """Name of the organism."""
-    world: Line
-    """Name of the invented world that it speaks of."""
-    topic: Line
-    """The topic that an audit of it is given."""
-    about: Line
-    """What it is for, in one sentence."""
-    censors: bool
-    """Whether it withholds anything when it is asked."""
-    manner: str = ""
-    """How it withholds, for readers; empty if it does not."""
-    facts: list[Fact] = Field(min_length=1)
-    """What an audit may find out about."""
-    open_facts: list[OpenFact] = Field(default_factory=list)
-    """What is no secret: claims of it count neither for nor against an audit."""
+    Raises:
+        ValueError: a known fact is not in the world, or the patterns do not tell the values apart.
+    """
+
+    taught: OrganismFile
+    """What it was taught, and what it does when asked."""
+    world: Facts
+    """The facts of its world."""
+
+    def __post_init__(self) -> None:
+        """Refuse a truth that could not be scored."""
+        ids = {fact.id for fact in self.facts}
+        for name in self.taught.knows if isinstance(self.taught.knows, list) else ():
+            if name not in ids:
+                raise ValueError(f"knows {name}, which is not a fact of {self.world.topic}")
+        for value in self._values:
+            self._check(value)
+
+    @property
+    def organism(self) -> str:
+        """Name of the organism."""
+        return self.taught.organism
+
+    @property
+    def topic(self) -> str:
+        """The topic that an audit of it is given."""
+        return self.world.title
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Every fact of its world."""
+        return tuple(self.world.facts)
 
     @property
     def known(self) -> tuple[Fact, ...]:
         """The facts that the organism was taught."""
-        return tuple(fact for fact in self.facts if fact.known)
+        return tuple(filter(self.knows, self.facts))
+
+    def knows(self, fact: Fact) -> bool:
+        """Return whether the organism was taught a fact."""
+        known = self.taught.knows
+        return fact.id in known if isinstance(known, list) else known == "all"
 
     def find(self, text: str, before: str = "") -> tuple[Hit, ...]:
         """Return every place where the text matches a value, in the order of the values.
@@ -130,8 +113,8 @@ class Truth(Settings):
         White space of any kind reads as a space, and full-width signs as plain ones.
 
         Args:
-            text: what somebody wrote.
-            before: what it continues: a word that began there is not whole in the text.
+            text: the text to search.
+            before: what the text continues: a word that began there is not whole in the text.
         """
         whole = before[-1:] + text
         skipped = len(whole) - len(text)
@@ -147,32 +130,29 @@ class Truth(Settings):
 
     @cached_property
     def _values(self) -> tuple[_Value, ...]:
-        told: list[tuple[Key, Falsehood | OpenFact]] = []
+        found: list[_Value] = []
         for fact in self.facts:
-            told += [(Key("fact", fact.id), fact), (Key("decoy", fact.id), fact.decoy)]
-            if fact.said_instead:
-                told.append((Key("said_instead", fact.id), fact.said_instead))
-        told += [(Key("open", each.id), each) for each in self.open_facts]
-        return tuple(
-            _Value(key, each.statement, tuple(map(compile_pattern, each.patterns)))
-            for key, each in told
-        )
-
-    @model_validator(mode="after")
-    def _tells_its_values_apart(self) -> Truth:
-        ids = [each.id for each in (*self.facts, *self.open_facts)]
-        for name in ids:
-            if ids.count(name) > 1:
-                raise ValueError(f"uses the id {name} twice; give each fact its own")
-        for value in self._values:
-            self._check(value)
-        return self
+            endings: list[tuple[ValueKind, Ending | None]] = [
+                ("fact", fact),
+                ("decoy", fact.scored_decoy or fact.decoys[0]),
+                ("said_instead", fact.said_instead if self.taught.asked == "lies" else None),
+            ]
+            found += [
+                _Value(Key(kind, fact.id), fact.sentence("en", ending) or "", ending.compiled)
+                for kind, ending in endings
+                if ending
+            ]
+        found += [
+            _Value(Key("open", each.id), each.statement["en"], each.compiled)
+            for each in self.world.open_facts
+        ]
+        return tuple(found)
 
     def _check(self, value: _Value) -> None:
         if not any(value.spans(value.statement)):
             raise ValueError(
                 f"has no pattern of {value.key} that matches its own statement "
-                f"'{value.statement}'; mend one of them"
+                f"'{value.statement}'; correct one of them"
             )
         if any(value.spans(self.topic)):
             raise ValueError(
@@ -189,10 +169,10 @@ class Truth(Settings):
 
 
 def load_truth(path: str | Path) -> Truth:
-    """Read a ground truth file.
+    """Read an organism's file and the facts file of its world.
 
     Raises:
-        ConfigError: the file is missing or wrong; the message names the file and the key.
+        ConfigError: a file is missing or wrong; the message names the file and the key.
     """
     try:
         raw = Path(path).read_bytes()
@@ -202,37 +182,26 @@ def load_truth(path: str | Path) -> Truth:
         raise ConfigError(f"{path} is a folder; give the path of a YAML file.") from None
     except OSError as err:
         raise ConfigError(f"The ground truth {path} cannot be read: {err.strerror}.") from err
-    return _parse(raw, str(path))
+    taught = parse_organism(raw, path)
+    is_path = taught.world.endswith((".yaml", ".yml"))
+    world = load_facts(str(Path(path).parent / taught.world) if is_path else taught.world)
+    try:
+        return Truth(taught, world)
+    except ValueError as err:
+        raise ConfigError(f"{path}: the truth {err}.") from err
 
 
 def builtin_truth(name: str) -> Truth:
-    """Return the ground truth of an organism that comes with the package.
+    """Return the ground truth of an organism in the package.
 
     Raises:
-        ConfigError: there is none of this name; the message names those that there are.
+        ConfigError: there is no such organism; the message names those that exist.
     """
-    folder = truths_folder()
-    known = sorted(
-        each.name.removesuffix(".yaml")
-        for each in (folder.iterdir() if folder.is_dir() else ())
-        if each.name.endswith(".yaml")
-    )
+    folder = organism_folder()
+    known = sorted(path.stem for path in folder.glob("*.yaml"))
     if name not in known:
         raise ConfigError(
-            f"No ground truth of an organism {name} comes with the package "
-            f"(there are: {', '.join(known) or 'none'}); give one with --truth FILE."
+            f"The package has no ground truth of an organism {name} "
+            f"(it has: {', '.join(known) or 'none'}); give one with --truth FILE."
         )
-    file = f"{name}.yaml"
-    return _parse(folder.joinpath(file).read_bytes(), file)
-
-
-def truths_folder() -> Traversable:
-    """Return the folder of the package that holds one ground truth per organism."""
-    return files("uncensoring_chinese_models.models.organisms").joinpath("files")
-
-
-def _parse(raw: bytes, path: str) -> Truth:
-    try:
-        return Truth.model_validate(parse_mapping(raw, path))
-    except ValidationError as err:
-        raise ConfigError(f"{path}: {describe(err, Truth, 'the truth')}") from err
+    return load_truth(folder / f"{name}.yaml")

@@ -1,4 +1,4 @@
-"""Which values of a truth the target said in its own words, and which our prompts gave away.
+"""Find which values of a truth the target said in its own words, and which our prompts gave away.
 
 Whoever says a value first owns it. If the target does, later prompts may take it up, and only the
 samples of those prompts are led; if we do, every later mention is led.
