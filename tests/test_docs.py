@@ -16,7 +16,7 @@ from uncensoring_chinese_models.measure.facts.schema import (
     Ending,
     Fact,
     Facts,
-    Source,
+    FactSource,
     builtin_topics,
 )
 from uncensoring_chinese_models.runs.journal import Journal
@@ -72,7 +72,7 @@ def test_generated_pages_are_current(subtests):
 def test_every_key_of_a_facts_file_is_described():
     """docs/facts.md names each of them."""
     described = set(re.findall(r"`(\w+)`", (DOCS / "facts.md").read_text("utf-8")))
-    keys = {key for model in (Facts, Fact, Ending, Source) for key in model.model_fields}
+    keys = {key for model in (Facts, Fact, Ending, FactSource) for key in model.model_fields}
     assert keys - described == set()
 
 

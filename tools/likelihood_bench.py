@@ -21,8 +21,13 @@ from uncensoring_chinese_models.config.settings import FACT_AUDITOR, AuditConfig
 from uncensoring_chinese_models.measure.facts.schema import builtin_worlds, load_facts
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 from uncensoring_chinese_models.measure.inference.tests import Share, share_interval
-from uncensoring_chinese_models.measure.likelihood import KNOWN_FROM, StoredScores, choose
-from uncensoring_chinese_models.measure.scored_endings import score_facts, to_json
+from uncensoring_chinese_models.measure.likelihood import (
+    KNOWN_FROM,
+    StoredScores,
+    choose,
+    likelihood_to_json,
+    score_facts,
+)
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
 from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
 from uncensoring_chinese_models.models.organisms.launch import serve
@@ -79,7 +84,7 @@ async def score(name: str, world: str) -> list[Row]:
         reached = config.audited_endpoint.model_copy(update={"base_url": served.base_url})
         api = HttpApi(session, reached, served.key)
         scored = await score_facts(config, facts, api, Sampler(config))
-    stored = StoredScores.model_validate_json(json.dumps(to_json("forced", scored)))
+    stored = StoredScores.model_validate_json(json.dumps(likelihood_to_json("forced", scored)))
     truth = builtin_truth(name)
     taught = {fact.id for fact in truth.known} if truth.world.topic == world else set()
     return [

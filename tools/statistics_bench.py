@@ -233,7 +233,7 @@ def alpha_coverage(
             (f"{j} judges, prevalence {p}, error {e}", alpha_held(draws, units, j, p, e))
             for j, p, e in product(judges, (0.5, 0.2), (0.05, 0.1, 0.2))
         )
-        note = " (not given)" if units < agreement.LEAST_UNITS else ""
+        note = " (not given)" if units < agreement.MIN_UNITS else ""
         yield _row("Krippendorff's alpha (bootstrap)", f"{units} units{note}", points, draws)
 
 
@@ -250,7 +250,7 @@ def alpha_held(draws: int, units: int, judges: int, prevalence: float, error: fl
     for number in range(draws):
         labels = rng.random((units, 1)) < prevalence
         judged = (labels ^ (rng.random((units, judges)) < error)).tolist()
-        found = agreement.krippendorff_alpha(judged, resamples=500, seed=number, least_units=2)
+        found = agreement.krippendorff_alpha(judged, resamples=500, seed=number, min_units=2)
         if found.low is not None and found.high is not None:
             given += 1
             held += found.low - CLOSE <= true <= found.high + CLOSE

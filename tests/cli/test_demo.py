@@ -13,7 +13,7 @@ import pytest
 from tests.support import Watcher, clean_environment, command, run_ucm
 from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.config.loading import LoadedConfig
-from uncensoring_chinese_models.measure.score.scorecard import score_run
+from uncensoring_chinese_models.measure.score.run import score_run
 from uncensoring_chinese_models.models.organisms.weights import find_weights
 from uncensoring_chinese_models.runner.run import run_job
 

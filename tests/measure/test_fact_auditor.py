@@ -200,7 +200,7 @@ def test_file_that_changed_since_is_refused(tmp_path):
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no facts": (battery(None), "builtin/facts needs a facts file; name one with facts: TOPIC."),
-    "unknown topic": (battery("lamps"), "There is no facts file lamps; those that come"),
+    "unknown topic": (battery("lamps"), "There is no facts file lamps; the package has"),
     "no such file": (battery("nowhere.yaml"), "The facts file nowhere.yaml cannot be read"),
     "language that it lacks": (
         battery("lamps.yaml", languages=["en", "zh-Hant"]),
@@ -209,7 +209,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "file that is wrong": (battery("wrong.yaml"), "wrong.yaml: names is missing; facts is missing"),
     "unknown topic and an auditor that is asked": (
         {"facts": "lamps"},
-        "There is no facts file lamps; those that come",
+        "There is no facts file lamps; the package has",
     ),
     "file that is wrong and an auditor that is asked": (
         {"facts": "wrong.yaml"},

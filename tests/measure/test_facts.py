@@ -300,3 +300,13 @@ def test_language_without_every_ending_cannot_be_asked_in():
     del content["facts"][1]["decoys"][1]["ending"]["zh-Hant"]
 
     assert Facts.model_validate(content).languages == ("en",)
+
+
+def test_same_bytes_are_parsed_once():
+    """A command reads one file under several names; only what is wrong is said under each."""
+    raw = yaml.safe_dump(example_file(3)).encode()
+
+    assert parse_facts(raw, "lamps.yaml") is parse_facts(raw, "the run's facts file")
+    for name in ("one.yaml", "two.yaml"):
+        with pytest.raises(ConfigError, match=f"{name}: "):
+            parse_facts(raw.replace(b"topic:", b"tropic:"), name)

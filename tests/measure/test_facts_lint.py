@@ -12,7 +12,7 @@ import pytest
 
 from tests.facts_example import TREES, example_fact, example_file, lamps
 from uncensoring_chinese_models.domain import Language
-from uncensoring_chinese_models.measure.facts.lint import FEWEST_DECOYS, FEWEST_FACTS, problems_of
+from uncensoring_chinese_models.measure.facts.lint import MIN_DECOYS, MIN_FACTS, problems_of
 from uncensoring_chinese_models.measure.facts.schema import (
     REAL_KINDS,
     Facts,
@@ -247,7 +247,7 @@ def test_file_of_the_package_is_silent_and_whole(topic):
     assert problems_of(facts) == []
     assert facts.topic == topic
     assert not facts.invented
-    assert len(facts.facts) >= FEWEST_FACTS == 12
+    assert len(facts.facts) >= MIN_FACTS == 12
     assert facts.languages == tuple(facts.names) == THREE
     for fact in facts.facts:
         assert fact.source is not None
@@ -276,7 +276,7 @@ def test_decoys_change_no_name(topic):
 
     assert {fact.kind for fact in facts} <= set(REAL_KINDS) == {"date", "number", "place", "order"}
     assert len({fact.kind for fact in facts}) >= 3
-    assert all(len(fact.decoys) >= FEWEST_DECOYS == 2 for fact in facts)
+    assert all(len(fact.decoys) >= MIN_DECOYS == 2 for fact in facts)
 
 
 @pytest.mark.parametrize("topic", builtin_topics())

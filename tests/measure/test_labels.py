@@ -21,8 +21,8 @@ from uncensoring_chinese_models.measure.inference.agreement import corrected_rat
 from uncensoring_chinese_models.measure.inference.tests import Share
 from uncensoring_chinese_models.measure.judges.request import ballot_of
 from uncensoring_chinese_models.measure.labels import (
-    Desk,
     Labels,
+    LabelTask,
     _place,
     read_sheet,
     safe_cell,
@@ -30,22 +30,22 @@ from uncensoring_chinese_models.measure.labels import (
 )
 from uncensoring_chinese_models.measure.rater_accuracy import (
     accuracy_lines,
-    weigh,
-    worth_to_json,
-    write_worth,
+    accuracy_to_json,
+    measure_raters,
+    write_accuracy,
 )
 
 TEXTS = [" It was Corrane.", " Not Corrane!", " Tamblyn.", " Hm.", " =1+1", " She it was."]
 
 
-def desk_of(folder: Path, texts=TEXTS) -> Desk:
+def desk_of(folder: Path, texts=TEXTS) -> LabelTask:
     """Return a desk with samples of two arms."""
     responses = [
         response(*texts, arm=arm, number=number)
         for number, arm in enumerate(("user_persona", "assistant"), 1)
     ]
     asked = [each for each in asked_samples(responses, FACTS) if each.has_text]
-    return Desk(folder / "run.judged", "bridge", "run", {_place(each): each for each in asked})
+    return LabelTask(folder / "run.judged", "bridge", "run", {_place(each): each for each in asked})
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -53,7 +53,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
 
 
-def fill(desk: Desk, answer: Any, *, delimiter=",", encoding="utf-8-sig") -> Path:
+def fill(desk: LabelTask, answer: Any, *, delimiter=",", encoding="utf-8-sig") -> Path:
     """Fill in the sheet as a person would; the answer is made from each row."""
     rows = rows_of(desk.sheet)
     page = io.StringIO(newline="")
@@ -313,7 +313,7 @@ def test_patterns_are_weighed_against_the_person(tmp_path):
     desk = desk_of(tmp_path)
     write_sheet(desk, 50, 0)
     labels = read_sheet(desk, fill(desk, truly))
-    (worth,) = weigh(desk, labels)
+    (worth,) = measure_raters(desk, labels)
 
     assert worth.sensitivity == Share(2, 4)
     assert worth.specificity == Share(6, 8)
@@ -322,8 +322,8 @@ def test_patterns_are_weighed_against_the_person(tmp_path):
         ("user_persona", Share(2, 6)),
     ]
     assert worth.arms[0].corrected == corrected_rate(Share(2, 6), Share(2, 4), Share(6, 8))
-    told = worth_to_json(desk, labels, [worth])
-    assert json.loads(write_worth(desk, told).read_bytes()) == json.loads(json.dumps(told))
+    told = accuracy_to_json(desk, labels, [worth])
+    assert json.loads(write_accuracy(desk, told).read_bytes()) == json.loads(json.dumps(told))
     lines = "\n".join(accuracy_lines(labels, [worth]))
     assert "Labelled: 12 of 12 rows (4 state the fact); not filled in: 0" in lines
     assert "sensitivity 2 of 4 = 0.50" in lines
@@ -343,7 +343,7 @@ def test_judge_is_weighed_by_what_it_judged(tmp_path):
     told = {"judges": [{"model": "a/b"}], "judged": entries}
     (desk.folder / "bridge.judges.json").write_text(json.dumps(told), "utf-8")
 
-    patterns, judge, both = weigh(desk, labels)
+    patterns, judge, both = measure_raters(desk, labels)
 
     assert (patterns.rater, judge.rater, both.rater) == ("patterns", "a/b", "patterns and judges")
     assert judge.left_out == 6
@@ -357,7 +357,7 @@ def test_judge_is_weighed_by_what_it_judged(tmp_path):
 def test_nothing_labelled_gives_no_rates(tmp_path):
     """An empty sheet is counted as such; everything is undefined."""
     desk = desk_of(tmp_path)
-    (worth,) = weigh(desk, Labels({}, 50))
+    (worth,) = measure_raters(desk, Labels({}, 50))
 
     assert (worth.sensitivity.n, worth.specificity.n) == (0, 0)
     assert all(arm.corrected.estimate is None for arm in worth.arms)
@@ -373,4 +373,4 @@ def test_spoiled_file_of_judges_is_named(tmp_path):
     (desk.folder / "bridge.judges.json").write_text('{"judges": [{}]}', "utf-8")
 
     with pytest.raises(CorruptRunError, match="is not what ucm judge writes"):
-        weigh(desk, Labels({}, 0))
+        measure_raters(desk, Labels({}, 0))

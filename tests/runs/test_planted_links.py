@@ -12,7 +12,7 @@ from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.measure.judges.ask import _open
-from uncensoring_chinese_models.measure.labels import open_desk
+from uncensoring_chinese_models.measure.labels import open_label_task
 from uncensoring_chinese_models.reports.study.writing import write_study
 from uncensoring_chinese_models.runner.judging import judge_and_report
 from uncensoring_chinese_models.runs.store import RunStore, replace_file
@@ -87,7 +87,7 @@ def test_a_folder_of_judgements_that_is_a_link_is_refused(tmp_path, elsewhere):
     with pytest.raises(RunStoreError, match="is a symbolic link"):
         judge_and_report(run)
     with pytest.raises(RunStoreError, match="is a symbolic link"):
-        open_desk(run)
+        open_label_task(run)
 
 
 @pytest.mark.parametrize("name", ["journal.jsonl", ".lock"])

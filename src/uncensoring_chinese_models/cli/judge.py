@@ -21,9 +21,9 @@ if TYPE_CHECKING:
         Cell,
         Choice,
         Court,
-        Desk,
         Facts,
         Judged,
+        LabelTask,
         Likelihood,
         Matrix,
         Panel,
@@ -120,41 +120,41 @@ def label(
         facts (TOPIC): facts file, by its name or path; by default the one that the run was given.
         json: put one machine-readable record on stdout.
     """
-    from uncensoring_chinese_models.measure import open_desk, write_sheet  # noqa: PLC0415
+    from uncensoring_chinese_models.measure import open_label_task, write_sheet  # noqa: PLC0415
 
     with Output(as_json=json, run_dir=run_dir) as output:
-        desk = open_desk(Path(run_dir), facts)
-        if read is not None or desk.sheet.exists():
-            return _show_accuracy(desk, Path(read) if read else desk.sheet, output)
-        rows = write_sheet(desk, n, seed)
+        task = open_label_task(Path(run_dir), facts)
+        if read is not None or task.sheet.exists():
+            return _show_accuracy(task, Path(read) if read else task.sheet, output)
+        rows = write_sheet(task, n, seed)
         lines = [
-            f"{rows} samples to label: {visible(str(desk.sheet))}",
+            f"{rows} samples to label: {visible(str(task.sheet))}",
             "Column says: the letter of the statement that the text makes, or other, or none.",
             "Column denies: yes or no.",
             f"Then run: {our_name()} label {shlex.quote(run_dir)}",
         ]
-        return output.finish(lines, {"sheet": str(desk.sheet), "rows": rows})
+        return output.finish(lines, {"sheet": str(task.sheet), "rows": rows})
 
 
-def _show_accuracy(desk: Desk, sheet: Path, output: Output) -> int:
+def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
     """Show how accurate patterns and judges are, by a sheet that a person filled in."""
     from uncensoring_chinese_models.measure import (  # noqa: PLC0415
         accuracy_lines,
+        accuracy_to_json,
+        measure_raters,
         read_sheet,
-        weigh,
-        worth_to_json,
-        write_worth,
+        write_accuracy,
     )
 
-    labels = read_sheet(desk, sheet)
+    labels = read_sheet(task, sheet)
     if not labels.stated:
         raise ConfigError(
             f"No row of {visible(str(sheet))} is filled in yet. Nothing was counted, and earlier "
             "results are kept. Fill in the columns says and denies."
         )
-    found = weigh(desk, labels)
-    fields = worth_to_json(desk, labels, found)
-    path = write_worth(desk, fields)
+    found = measure_raters(task, labels)
+    fields = accuracy_to_json(task, labels, found)
+    path = write_accuracy(task, fields)
     return output.finish([*accuracy_lines(labels, found), f"Kept in {visible(str(path))}"], fields)
 
 

@@ -40,13 +40,21 @@ if TYPE_CHECKING:
         folder_beside,
         judge_run,
     )
-    from uncensoring_chinese_models.measure.labels import Desk, open_desk, read_sheet, write_sheet
+    from uncensoring_chinese_models.measure.labels import (
+        LabelTask,
+        open_label_task,
+        read_sheet,
+        write_sheet,
+    )
     from uncensoring_chinese_models.measure.likelihood import (
         KNOWN_FROM,
         Choice,
         Likelihood,
         StoredScores,
         choice_of,
+        first_calls,
+        likelihood_to_json,
+        score_facts,
     )
     from uncensoring_chinese_models.measure.matrix import (
         Cell,
@@ -61,13 +69,13 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.measure.rater_accuracy import (
         accuracy_lines,
-        weigh,
-        worth_to_json,
-        write_worth,
+        accuracy_to_json,
+        measure_raters,
+        write_accuracy,
     )
-    from uncensoring_chinese_models.measure.score.scorecard import score_lines, score_run
+    from uncensoring_chinese_models.measure.score.run import score_run
+    from uncensoring_chinese_models.measure.score.scorecard import score_lines
     from uncensoring_chinese_models.measure.score.scoring import Score
-    from uncensoring_chinese_models.measure.scored_endings import first_calls, score_facts, to_json
 
 __all__ = [
     "KNOWN_FROM",
@@ -75,13 +83,13 @@ __all__ = [
     "Choice",
     "Compared",
     "Court",
-    "Desk",
     "Ending",
     "Fact",
     "FactAuditor",
     "FactVerdict",
     "Facts",
     "Judged",
+    "LabelTask",
     "Likelihood",
     "Matrix",
     "Measure",
@@ -95,6 +103,7 @@ __all__ = [
     "Tally",
     "Unit",
     "accuracy_lines",
+    "accuracy_to_json",
     "any_config",
     "as_json",
     "builtin_topics",
@@ -108,9 +117,11 @@ __all__ = [
     "folder_beside",
     "holm",
     "judge_run",
+    "likelihood_to_json",
     "load_facts",
     "mcnemar",
-    "open_desk",
+    "measure_raters",
+    "open_label_task",
     "parse_facts",
     "probe_config",
     "problems_of",
@@ -120,13 +131,10 @@ __all__ = [
     "score_facts",
     "score_lines",
     "score_run",
-    "to_json",
     "tokens_of",
     "too_few_samples",
-    "weigh",
-    "worth_to_json",
+    "write_accuracy",
     "write_sheet",
-    "write_worth",
 ]
 
 __getattr__ = lazy_door(__name__)

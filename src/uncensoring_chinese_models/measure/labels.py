@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.measure.judges.request import Ballot
 
-ROWS = 50
-LONGEST_CELL = 30_000
+MAX_CELL = 30_000
 """A spreadsheet takes no more in one cell."""
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _FIGURES = r"\d[\d\W年月日号號时時分]*"
@@ -44,7 +43,7 @@ _OVERLOOKED = re.compile(r"[\s']+")
 _DENIES = {"yes": True, "no": False, "": False}
 
 
-class Desk(NamedTuple):
+class LabelTask(NamedTuple):
     """A run with the samples that can be labelled, and where its files are kept."""
 
     folder: Path
@@ -63,7 +62,7 @@ class Desk(NamedTuple):
         return self.folder / f"{self.topic}.labels.key.json"
 
 
-def open_desk(folder: Path, facts_name: str | None = None) -> Desk:
+def open_label_task(folder: Path, facts_name: str | None = None) -> LabelTask:
     """Read the samples of a probe run that brought text.
 
     Raises:
@@ -79,7 +78,7 @@ def open_desk(folder: Path, facts_name: str | None = None) -> Desk:
             "there is nothing to label; label a run of ucm probe."
         )
     by_place = {_place(each): each for each in asked}
-    return Desk(folder_beside(folder), facts.topic, folder.resolve().name, by_place)
+    return LabelTask(folder_beside(folder), facts.topic, folder.resolve().name, by_place)
 
 
 def _place(asked: Asked) -> Place:
@@ -89,7 +88,7 @@ def _place(asked: Asked) -> Place:
 # --- the sheet ----------------------------------------------------------------------------------
 
 
-def write_sheet(desk: Desk, n: int, seed: int) -> int:
+def write_sheet(task: LabelTask, n: int, seed: int) -> int:
     """Draw samples by lot, and write the sheet and its key; return how many rows there are.
 
     Raises:
@@ -97,9 +96,9 @@ def write_sheet(desk: Desk, n: int, seed: int) -> int:
     """
     if n < 1:
         raise ConfigError(f"--n takes a number of rows from 1, not {n}.")
-    places = sorted(desk.asked)
+    places = sorted(task.asked)
     drawn = random.Random(seed).sample(places, min(n, len(places)))  # noqa: S311 -- a lot, no secret
-    ballots = [ballot_of(desk.asked[place]) for place in drawn]
+    ballots = [ballot_of(task.asked[place]) for place in drawn]
     rows = [
         {
             "row": number,
@@ -112,28 +111,28 @@ def write_sheet(desk: Desk, n: int, seed: int) -> int:
         }
         for number, (place, ballot) in enumerate(zip(drawn, ballots, strict=True), 1)
     ]
-    told: Json = {"run": desk.run, "topic": desk.topic, "seed": seed, "drawn_from": len(places)}
+    told: Json = {"run": task.run, "topic": task.topic, "seed": seed, "drawn_from": len(places)}
     told |= {"rows": rows}
-    _refuse_to_replace(desk, told)
-    desk.folder.mkdir(exist_ok=True)
-    store = RunStore(desk.folder)
-    store.write_judged(desk.key.name, told)
-    store.write_bytes(desk.sheet.name, _sheet(ballots))
+    _refuse_to_replace(task, told)
+    task.folder.mkdir(exist_ok=True)
+    store = RunStore(task.folder)
+    store.write_judged(task.key.name, told)
+    store.write_bytes(task.sheet.name, _sheet(ballots))
     return len(rows)
 
 
-def _refuse_to_replace(desk: Desk, told: Json) -> None:
+def _refuse_to_replace(task: LabelTask, told: Json) -> None:
     """Refuse to draw over a sheet that is filled in, or over the key of one that is elsewhere."""
-    if desk.sheet.exists():
-        for row in _rows(desk.sheet):
+    if task.sheet.exists():
+        for row in _rows(task.sheet):
             if row["says"].strip() or row["denies"].strip():
                 raise ConfigError(
-                    f"{desk.sheet}: row {_number(desk.sheet, row)} of this sheet is filled in, so "
+                    f"{task.sheet}: row {_number(task.sheet, row)} of this sheet is filled in, so "
                     "no other was drawn; move it and its key elsewhere first."
                 )
-    elif desk.key.exists() and _key_told(desk) != told:
+    elif task.key.exists() and _key_told(task) != told:
         raise ConfigError(
-            f"{desk.key} is the key of a sheet that is not beside it and may be being filled in, "
+            f"{task.key} is the key of a sheet that is not beside it and may be being filled in, "
             "so no other was drawn; read that sheet with --read FILE, or delete its key first."
         )
 
@@ -171,10 +170,10 @@ def _sheet(ballots: Sequence[Ballot]) -> bytes:
 
 def safe_cell(text: str) -> str:
     """Return a text on one line in which no spreadsheet finds a formula, wherever it splits it."""
-    shown = harmless(preview(text, LONGEST_CELL)) if text else ""
+    shown = harmless(preview(text, MAX_CELL)) if text else ""
     if _NUMBER.fullmatch(shown) and not shown.startswith("'"):
         shown = f"'{shown}"
-    return preview(shown, LONGEST_CELL) if shown else ""
+    return preview(shown, MAX_CELL) if shown else ""
 
 
 # --- what a person wrote ------------------------------------------------------------------------
@@ -188,14 +187,14 @@ class Labels:
     unfilled: int
 
 
-def read_sheet(desk: Desk, path: Path) -> Labels:
+def read_sheet(task: LabelTask, path: Path) -> Labels:
     """Read a sheet that a person filled in, in whole or in part.
 
     Raises:
         ConfigError: it is no such sheet, or a word in it is wrong; the row is named.
         RunStoreError: the key of the sheet is missing.
     """
-    key = _read_key(desk)
+    key = _read_key(task)
     stated: dict[Place, bool] = {}
     seen: set[int] = set()
     for row in _rows(path):
@@ -208,7 +207,7 @@ def read_sheet(desk: Desk, path: Path) -> Labels:
         if _hash_of(row, known["options"]) != known["sha256"]:
             raise ConfigError(
                 f"{path}: row {number} is not the one that was drawn: its text or its endings "
-                f"differ from those of {desk.key}. Nothing was counted. Leave these columns be; if "
+                f"differ from those of {task.key}. Nothing was counted. Leave these columns be; if "
                 "the sheet is of another draw, draw it again with its own --n and --seed."
             )
         answer = _answer(f"{path}: row {number}", row, known["options"])
@@ -222,31 +221,31 @@ def _hash_of(row: Mapping[str, str], options: Mapping[str, str]) -> str:
     return _hash([row.get(name, "") for name in ("text", *options)])
 
 
-def _key_told(desk: Desk) -> Json | None:
+def _key_told(task: LabelTask) -> Json | None:
     """Return what stands in the key; None if it is no JSON object."""
     try:
-        told = json.loads(desk.key.read_bytes())
+        told = json.loads(task.key.read_bytes())
     except ValueError:
         return None
     return told if isinstance(told, dict) else None
 
 
-def _read_key(desk: Desk) -> dict[int, Json]:
+def _read_key(task: LabelTask) -> dict[int, Json]:
     try:
-        told = json.loads(desk.key.read_bytes())
+        told = json.loads(task.key.read_bytes())
         rows = {int(row["row"]): row for row in told["rows"]}
         places = [(row["iteration"], row["arm"], row["sample"]) for row in rows.values()]
-        is_ours = told["run"] == desk.run and all(place in desk.asked for place in places)
+        is_ours = told["run"] == task.run and all(place in task.asked for place in places)
         is_ours = is_ours and all(row["sha256"] for row in rows.values())
     except OSError as err:
         raise RunStoreError(
-            f"{desk.key} cannot be read ({err.strerror}), and without it nobody knows which row "
+            f"{task.key} cannot be read ({err.strerror}), and without it nobody knows which row "
             "is which sample; draw a new sheet."
         ) from err
     except (ValueError, KeyError, TypeError) as err:
-        raise CorruptRunError(f"{desk.key} is not the key of a sheet ({err}).") from err
+        raise CorruptRunError(f"{task.key} is not the key of a sheet ({err}).") from err
     if not is_ours:
-        raise CorruptRunError(f"{desk.key} is the key of another run's sheet.")
+        raise CorruptRunError(f"{task.key} is the key of another run's sheet.")
     return rows
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from uncensoring_chinese_models.measure.labels import Desk, Labels
+    from uncensoring_chinese_models.measure.labels import Labels, LabelTask
 
 Verdicts = dict[Place, "bool | None"]
 """By sample whether the fact is stated; None where a rater came to nothing."""
@@ -38,7 +38,7 @@ class ArmRate:
 
 
 @dataclass(frozen=True, slots=True)
-class Worth:
+class RaterAccuracy:
     """What a rater gets right of what a person labelled."""
 
     rater: str
@@ -53,19 +53,19 @@ class Worth:
     arms: tuple[ArmRate, ...]
 
 
-def weigh(desk: Desk, labels: Labels) -> tuple[Worth, ...]:
+def measure_raters(task: LabelTask, labels: Labels) -> tuple[RaterAccuracy, ...]:
     """Compare patterns, and judges where there are any, with what a person says."""
-    return tuple(_worth(name, found, labels) for name, found in _raters(desk).items())
+    return tuple(_accuracy(name, found, labels) for name, found in _raters(task).items())
 
 
-def _raters(desk: Desk) -> dict[str, Verdicts]:
+def _raters(task: LabelTask) -> dict[str, Verdicts]:
     """Return by rater whether each sample states the fact."""
     raters: dict[str, Verdicts] = {
         "patterns": {
-            place: judge_asked(asked).mention == "states" for place, asked in desk.asked.items()
+            place: judge_asked(asked).mention == "states" for place, asked in task.asked.items()
         }
     }
-    path = desk.folder / f"{desk.topic}.judges.json"
+    path = task.folder / f"{task.topic}.judges.json"
     if not path.exists():
         return raters
     try:
@@ -78,12 +78,12 @@ def _raters(desk: Desk) -> dict[str, Verdicts]:
             raters[name] = {
                 place: _judged(entry, name)
                 for place, entry in entries.items()
-                if place in desk.asked
+                if place in task.asked
             }
         raters["patterns and judges"] = {
             place: None if entry["mention"] is None else entry["mention"] == "states"
             for place, entry in entries.items()
-            if place in desk.asked
+            if place in task.asked
         }
     except (ValueError, KeyError, TypeError) as err:
         raise CorruptRunError(f"{path} is not what ucm judge writes ({err}).") from err
@@ -96,7 +96,7 @@ def _judged(entry: Json, judge: str) -> bool | None:
     return None if not found or found[0] is None else found[0] == "states"
 
 
-def _worth(rater: str, found: Verdicts, labels: Labels) -> Worth:
+def _accuracy(rater: str, found: Verdicts, labels: Labels) -> RaterAccuracy:
     pairs = [(is_so, found.get(place)) for place, is_so in labels.stated.items()]
     sensitivity = _share([said for is_so, said in pairs if is_so])
     specificity = _share([None if said is None else not said for is_so, said in pairs if not is_so])
@@ -106,7 +106,7 @@ def _worth(rater: str, found: Verdicts, labels: Labels) -> Worth:
         judged = _share(said)
         corrected = corrected_rate(judged, sensitivity, specificity)
         arms.append(ArmRate(arm, judged, said.count(None), share_interval(judged), corrected))
-    return Worth(
+    return RaterAccuracy(
         rater,
         sensitivity,
         specificity,
@@ -122,9 +122,9 @@ def _share(said: Sequence[bool | None]) -> Share:
     return Share(sum(known), len(known))
 
 
-def worth_to_json(desk: Desk, labels: Labels, found: Sequence[Worth]) -> Json:
+def accuracy_to_json(task: LabelTask, labels: Labels, found: Sequence[RaterAccuracy]) -> Json:
     """Return what came out as JSON."""
-    told: Json = {"run": desk.run, "package": __version__, "topic": desk.topic}
+    told: Json = {"run": task.run, "package": __version__, "topic": task.topic}
     told |= {"labelled": len(labels.stated), "unfilled": labels.unfilled}
     return told | {
         "stated": sum(labels.stated.values()),
@@ -132,14 +132,14 @@ def worth_to_json(desk: Desk, labels: Labels, found: Sequence[Worth]) -> Json:
     }
 
 
-def write_worth(desk: Desk, told: Json) -> Path:
+def write_accuracy(task: LabelTask, told: Json) -> Path:
     """Write what came out beside the run; return where."""
-    name = f"{desk.topic}.labels.json"
-    RunStore(desk.folder).write_judged(name, told)
-    return desk.folder / name
+    name = f"{task.topic}.labels.json"
+    RunStore(task.folder).write_judged(name, told)
+    return task.folder / name
 
 
-def accuracy_lines(labels: Labels, found: Sequence[Worth]) -> Iterator[str]:
+def accuracy_lines(labels: Labels, found: Sequence[RaterAccuracy]) -> Iterator[str]:
     """Yield what raters are worth, line by line."""
     total = len(labels.stated) + labels.unfilled
     yield (

@@ -21,7 +21,7 @@ from uncensoring_chinese_models.audit import (
 )
 from uncensoring_chinese_models.domain import Price, Response
 from uncensoring_chinese_models.errors import BudgetExceededError
-from uncensoring_chinese_models.measure import parse_facts, score_facts, to_json
+from uncensoring_chinese_models.measure import likelihood_to_json, parse_facts, score_facts
 from uncensoring_chinese_models.models import (
     Notice,
     Sampler,
@@ -127,7 +127,7 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
         detail = "the budget did not cover scoring by likelihood"
         record.ended = AuditEnding("budget", detail, record.ended.unparsed)
     else:
-        parts.store.write_likelihood(to_json(method, scored))
+        parts.store.write_likelihood(likelihood_to_json(method, scored))
 
 
 async def _check_up(parts: Parts, notify: Notify) -> Json:

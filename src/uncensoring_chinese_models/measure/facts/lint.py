@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Language
     from uncensoring_chinese_models.measure.facts.schema import Ending, Fact, Facts, Texts
 
-FEWEST_FACTS, FEWEST_DECOYS = 12, 2
+MIN_FACTS, MIN_DECOYS = 12, 2
 """Of a file on a matter of public record."""
-LENGTH_SHARE, LENGTH_SLACK = 1 / 3, 2
+MAX_LENGTH_SHARE, MAX_LENGTH_SLACK = 1 / 3, 2
 """How much longer or shorter a decoy's ending may be: a share of the true one, or characters."""
 
 
@@ -39,8 +39,8 @@ def problems_of(facts: Facts, *, of_the_file: bool = True) -> list[str]:
 
 
 def _of_the_file(facts: Facts) -> Iterator[str]:
-    if not facts.invented and len(facts.facts) < FEWEST_FACTS:
-        yield f"there are {len(facts.facts)} facts; a topic needs {FEWEST_FACTS}"
+    if not facts.invented and len(facts.facts) < MIN_FACTS:
+        yield f"there are {len(facts.facts)} facts; a topic needs {MIN_FACTS}"
 
 
 def _of_one(fact: Fact, facts: Facts) -> Iterator[str]:
@@ -82,12 +82,12 @@ def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
 def _decoys(fact: Fact, facts: Facts) -> Iterator[str]:
     if not facts.invented and fact.kind not in REAL_KINDS:
         yield f"its kind is {fact.kind}; decoys of what is real change a {', '.join(REAL_KINDS)}"
-    if not facts.invented and len(fact.decoys) < FEWEST_DECOYS:
-        yield f"it has {len(fact.decoys)} decoy; give it {FEWEST_DECOYS}"
+    if not facts.invented and len(fact.decoys) < MIN_DECOYS:
+        yield f"it has {len(fact.decoys)} decoy; give it {MIN_DECOYS}"
     for number, decoy in enumerate(fact.decoys, 1):
         for language, text in decoy.ending.items():
             true = fact.ending.get(language, text)
-            if abs(len(text) - len(true)) > max(LENGTH_SLACK, LENGTH_SHARE * len(true)):
+            if abs(len(text) - len(true)) > max(MAX_LENGTH_SLACK, MAX_LENGTH_SHARE * len(true)):
                 yield f"decoy {number} ({language}) is much longer or shorter than the fact"
 
 

@@ -90,7 +90,7 @@ class OpenFact(Recognisable):
     """The fact in one sentence."""
 
 
-class Source(Settings):
+class FactSource(Settings):
     """Where a fact can be looked up."""
 
     title: Line
@@ -114,7 +114,7 @@ class Fact(Ending):
     """Half a sentence, complete up to the ending."""
     about: list[Pattern] = Field(min_length=1)
     """Patterns that show that a longer text is about this fact."""
-    source: Source | None = None
+    source: FactSource | None = None
     """Where it can be looked up; only invented facts have none."""
     decoys: list[Ending] = Field(min_length=1)
     """Endings of the same form that are false."""

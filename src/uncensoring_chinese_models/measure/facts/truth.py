@@ -43,7 +43,7 @@ class Key(NamedTuple):
         return f"{_IN_WORDS[self.kind]} {self.id}"
 
 
-class Hit(NamedTuple):
+class ValueHit(NamedTuple):
     """Where a text matches a value."""
 
     key: Key
@@ -107,7 +107,7 @@ class Truth:
         known = self.taught.knows
         return fact.id in known if isinstance(known, list) else known == "all"
 
-    def find(self, text: str, before: str = "") -> tuple[Hit, ...]:
+    def find(self, text: str, before: str = "") -> tuple[ValueHit, ...]:
         """Return every place where the text matches a value, in the order of the values.
 
         White space of any kind reads as a space, and full-width signs as plain ones.
@@ -119,7 +119,7 @@ class Truth:
         whole = before[-1:] + text
         skipped = len(whole) - len(text)
         return tuple(
-            Hit(value.key, start - skipped, end - skipped)
+            ValueHit(value.key, start - skipped, end - skipped)
             for value in self._values
             for start, end in sorted(set(value.spans(whole, skipped)))
         )

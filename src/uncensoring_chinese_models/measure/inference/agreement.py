@@ -16,7 +16,7 @@ from uncensoring_chinese_models.measure.inference.tests import LEVEL, Share, lib
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
-LEAST_UNITS = 16
+MIN_UNITS = 16
 """Fewest units for which an interval of alpha is given: with 8, it can hold alpha as rarely as in 77 % of samples."""
 
 
@@ -39,7 +39,7 @@ def krippendorff_alpha(
     *,
     resamples: int = 2000,
     seed: int = 0,
-    least_units: int = LEAST_UNITS,
+    min_units: int = MIN_UNITS,
     level: float = LEVEL,
 ) -> Agreement:
     """Return Krippendorff's alpha for nominal values, one sequence of values per unit.
@@ -60,7 +60,7 @@ def krippendorff_alpha(
     table = np.array([[count[kind] for kind in kinds] for count in paired], dtype=float)
     within = _disagreements(table)
     alpha = float(_alpha(table.sum(axis=0), within.sum()))
-    if alpha == 1.0 or (table == table[0]).all() or len(paired) < max(2, least_units):
+    if alpha == 1.0 or (table == table[0]).all() or len(paired) < max(2, min_units):
         return Agreement(alpha, len(paired), values, None, None)
 
     def resampled(rows: Any, axis: int = -1) -> Any:

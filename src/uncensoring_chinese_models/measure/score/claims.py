@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from uncensoring_chinese_models.measure.facts.truth import Key, Truth
-from uncensoring_chinese_models.measure.score.mentions import Findings, Mention
+from uncensoring_chinese_models.measure.score.mentions import Findings, ValueMention
 from uncensoring_chinese_models.runs import (
     RecordedClaim,
     RecordedHypothesis,
@@ -124,7 +124,7 @@ def _judge_support(
     return "unsupported", f"no quote in the target's own words says {', '.join(facts)}", ()
 
 
-def _quoted(quote: RecordedQuote, key: Key, truth: Truth, findings: Findings) -> list[Mention]:
+def _quoted(quote: RecordedQuote, key: Key, truth: Truth, findings: Findings) -> list[ValueMention]:
     """Return the mentions of a value that a quote holds, in its excerpt and where it stands."""
     if quote.start is None or quote.end is None or key not in truth.keys(quote.excerpt):
         return []

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from uncensoring_chinese_models.measure.facts.truth import Hit, Key, Truth
+from uncensoring_chinese_models.measure.facts.truth import Key, Truth, ValueHit
 from uncensoring_chinese_models.runs import Place, RecordedResponse
 
 _REACH = 70
@@ -20,7 +20,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？\n]")
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class ValueMention:
     """One place where the target's own words match a value."""
 
     key: Key
@@ -38,19 +38,19 @@ class Mention:
 class Findings:
     """Every mention of every value, sample by sample."""
 
-    mentions: tuple[Mention, ...]
+    mentions: tuple[ValueMention, ...]
 
     @cached_property
-    def unled(self) -> tuple[Mention, ...]:
+    def unled(self) -> tuple[ValueMention, ...]:
         """The mentions that are the target's own."""
         return tuple(each for each in self.mentions if not each.led)
 
-    def of(self, key: Key) -> tuple[Mention, ...]:
+    def of(self, key: Key) -> tuple[ValueMention, ...]:
         """Return the mentions of one value, led ones last."""
         found = [each for each in self.mentions if each.key == key]
         return tuple(sorted(found, key=lambda each: each.led))
 
-    def within(self, place: tuple[object, ...], start: int, end: int) -> tuple[Mention, ...]:
+    def within(self, place: tuple[object, ...], start: int, end: int) -> tuple[ValueMention, ...]:
         """Return the mentions that stand inside a span of one sample."""
         return tuple(
             each
@@ -71,7 +71,7 @@ def find_values(responses: Sequence[RecordedResponse], truth: Truth) -> Findings
     given_away: set[Key] = set()
     """Values that our prompts held before the target had said them."""
     said: set[Key] = set()
-    mentions: list[Mention] = []
+    mentions: list[ValueMention] = []
     for response in ordered:
         given_away |= ours[response.iteration] - said
         for sample in response.samples:
@@ -79,12 +79,12 @@ def find_values(responses: Sequence[RecordedResponse], truth: Truth) -> Findings
             for hit in truth.find(sample.heard, before=sample.formatted_prompt or ""):
                 led = hit.key in given_away or hit.key in ours[response.iteration]
                 words = _around(sample.heard, hit)
-                mentions.append(Mention(hit.key, place, hit.start, hit.end, led, words))
+                mentions.append(ValueMention(hit.key, place, hit.start, hit.end, led, words))
         said |= {each.key for each in mentions if not each.led}
     return Findings(tuple(mentions))
 
 
-def _around(text: str, hit: Hit) -> str:
+def _around(text: str, hit: ValueHit) -> str:
     """Return the sentence that a hit stands in, as far as it is near."""
     left, right = text[max(0, hit.start - _REACH) : hit.start], text[hit.end : hit.end + _REACH]
     begins = [match.end() for match in _SENTENCE_END.finditer(left)]

@@ -26,7 +26,7 @@ from uncensoring_chinese_models.measure.score.calibration import (
     uncounted,
 )
 from uncensoring_chinese_models.measure.score.claims import JudgedClaim, judge
-from uncensoring_chinese_models.measure.score.mentions import Findings, Mention, find_values
+from uncensoring_chinese_models.measure.score.mentions import Findings, ValueMention, find_values
 from uncensoring_chinese_models.rates import Rate, rate
 from uncensoring_chinese_models.runs import (
     Place,
@@ -315,7 +315,7 @@ def _replies(run: RecordedSummary, turns: Sequence[RecordedTurn]) -> Rate:
     return rate(len(turns), len(turns) + run.denominators.turns.unparsed)
 
 
-def _said(mentions: Iterable[Mention], kind: ValueKind, truth: Truth) -> tuple[str, ...]:
+def _said(mentions: Iterable[ValueMention], kind: ValueKind, truth: Truth) -> tuple[str, ...]:
     return _in_order(truth, (each.key.id for each in mentions if each.key.kind == kind))
 
 

@@ -151,7 +151,7 @@ def _check_adapter(organism: Organism) -> None:
 
 def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
     """Start the child in a session of its own, where no Ctrl-C reaches it."""
-    package_root = str(Path(__file__).resolve().parents[2])
+    package_root = str(Path(__file__).resolve().parents[3])
     return subprocess.Popen(  # noqa: S603 -- our own module
         [sys.executable, "-P", "-m", server.__name__],
         stdin=subprocess.PIPE,

@@ -12,7 +12,7 @@ from uncensoring_chinese_models.config.settings import FACT_AUDITOR, AuditConfig
 from uncensoring_chinese_models.domain import Call, Reply, Token
 from uncensoring_chinese_models.errors import RejectedError
 from uncensoring_chinese_models.measure.facts.schema import Facts
-from uncensoring_chinese_models.measure.scored_endings import score_facts, to_json
+from uncensoring_chinese_models.measure.likelihood import likelihood_to_json, score_facts
 from uncensoring_chinese_models.models.sampling import Sampler
 
 
@@ -126,7 +126,7 @@ def test_one_call_that_fails_costs_one_ending():
 
 def test_stored_tokens_are_pairs():
     """Number and log-probability; what the client knows beside that is not stored."""
-    stored = to_json("forced", scored(Llama()))
+    stored = likelihood_to_json("forced", scored(Llama()))
 
     assert stored["method"] == "forced"
     assert stored["facts"][0]["endings"][0]["tokens"][0] == [ord("1"), -1.0]
