@@ -16,7 +16,7 @@ from uncensoring_chinese_models.measure.facts.schema import Facts
 from uncensoring_chinese_models.measure.likelihood import Choice, Likelihood
 from uncensoring_chinese_models.measure.matrix import build_matrix
 from uncensoring_chinese_models.runs.recorded import RecordedResponse
-from uncensoring_chinese_models.text.languages import language_of
+from uncensoring_chinese_models.text.chinese import language_of
 
 FACTS = Facts.model_validate(
     {

@@ -9,8 +9,7 @@ import yaml
 
 from tests.support import ROOT
 from uncensoring_chinese_models.domain import WITHHELD
-from uncensoring_chinese_models.text import hanzi
-from uncensoring_chinese_models.text.languages import TRADITIONAL, language_of
+from uncensoring_chinese_models.text.chinese import FOLD, TRADITIONAL, language_of
 from uncensoring_chinese_models.text.normalisation import normalise
 from uncensoring_chinese_models.text.refusals import signals
 from uncensoring_chinese_models.text.refusals import small_talk as pastimes
@@ -108,7 +107,7 @@ def test_ignorance_and_the_silence_of_others_are_no_refusal(text):
 
 def test_fold_keeps_lengths_and_knows_the_frequent_characters():
     """Offsets stay what they are, and no frequent traditional character is left."""
-    folded = "".join(sorted(TRADITIONAL)).translate(hanzi.FOLD)
+    folded = "".join(sorted(TRADITIONAL)).translate(FOLD)
 
     assert len(folded) == len(TRADITIONAL)
     assert not set(folded) & TRADITIONAL

@@ -23,7 +23,7 @@ from uncensoring_chinese_models.measure.facts.schema import (
     builtin_worlds,
     load_facts,
 )
-from uncensoring_chinese_models.text.languages import language_of
+from uncensoring_chinese_models.text.chinese import language_of
 from uncensoring_chinese_models.text.refusals.classify import recognise
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.text.chinese import FOREIGN, Detected, language_of
     from uncensoring_chinese_models.text.escape import preview, visible
     from uncensoring_chinese_models.text.json_reply import Form, clean, explain, read_reply, shorten
     from uncensoring_chinese_models.text.keywords import (
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
         read,
         script_of,
     )
-    from uncensoring_chinese_models.text.languages import FOREIGN, Detected, language_of
     from uncensoring_chinese_models.text.normalisation import (
         IDEOGRAPH,
         Normalised,

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from uncensoring_chinese_models.domain import Stance
-from uncensoring_chinese_models.text.hanzi import FOLD
+from uncensoring_chinese_models.text.chinese import FOLD
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, normalise
 from uncensoring_chinese_models.text.refusals import context as voice
 from uncensoring_chinese_models.text.refusals import patterns, signals
