@@ -11,8 +11,7 @@ from tests.support import ROOT
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.chinese import FOLD, TRADITIONAL, language_of
 from uncensoring_chinese_models.text.normalisation import normalise
-from uncensoring_chinese_models.text.refusals import signals
-from uncensoring_chinese_models.text.refusals import small_talk as pastimes
+from uncensoring_chinese_models.text.refusals import lexicons, signals
 from uncensoring_chinese_models.text.refusals.classify import recognise
 
 REPLIES = yaml.safe_load((ROOT / "tests/data/replies/asked.yaml").read_text("utf-8"))
@@ -139,4 +138,4 @@ def test_long_replies_take_no_time(unit):
 
 def test_words_of_pastimes_are_whole_words():
     """A word inside another one is none."""
-    assert pastimes.WORDS.search("what happened in the steamer") is None
+    assert lexicons.LEISURE.search("what happened in the steamer") is None

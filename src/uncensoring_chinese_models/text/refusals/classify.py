@@ -275,7 +275,7 @@ def _is_no_refusal(found: _Found) -> bool:
     if voice.ON_CONDITION.search(found.rest) or voice.ASKS_FOR_HELP.search(found.after):
         return True
     whole = found.view.folded
-    return len(_WORD.findall(whole)) <= signals.MOST_WORDS and voice.pleads_ignorance(whole)
+    return len(_WORD.findall(whole)) <= signals.MAX_WORDS and voice.pleads_ignorance(whole)
 
 
 def _goes_on_to_tell(after: str) -> bool:

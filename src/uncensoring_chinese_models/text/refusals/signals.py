@@ -1,8 +1,8 @@
-"""Signs of withholding that no formula shows: what a short reply speaks of, and what it leaves out.
+"""Recognise a refusal, denial, deflection or official line in a short reply without a set phrase.
 
-Each field is a set of everyday words. A refusal speaks of itself and of the question rather than of
-the matter; a denial negates a grave thing and says where the tale comes from or how calm it was.
-One field proves nothing; the rules below say which of them must come together.
+Each field is a set of everyday words. A refusal speaks of itself and of the question, not of the
+subject. A denial negates something grave and calls it a rumour, or says that all was calm. One field
+proves nothing; the functions below say which fields must occur together.
 """
 
 from __future__ import annotations
@@ -12,25 +12,23 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
-from uncensoring_chinese_models.text.refusals import context as voice
-from uncensoring_chinese_models.text.refusals import official
-from uncensoring_chinese_models.text.refusals import small_talk as pastimes
+from uncensoring_chinese_models.text.refusals import context, lexicons
 
-MOST_WORDS = 70
-"""Words (two ideographs are read as one) above which a reply says too much for these rules."""
+MAX_WORDS = 70
+"""A reply of more words says too much for these rules (two ideographs count as one word)."""
 FEW_WORDS = 25
-"""Words up to which a reply has room for little else than what it abstains from."""
-LEAST_FIELDS = 4
-"""Fields of talk about talk from which a reply is nothing else; one less if its words are few."""
-LEAST_PASTIMES = 2
-"""Different words of pastimes from which a reply is small talk."""
-LEAST_PRAISE = 3
-"""Different words of praise and principle from which it is a speech."""
+"""A reply of at most this many words needs one field less."""
+MIN_FIELDS = 4
+"""A reply with this many fields of talk about the question is a refusal."""
+MIN_LEISURE = 2
+"""A reply with this many different words of leisure is small talk."""
+MIN_PRAISE = 3
+"""A reply with this many different words of praise and principle is an official line."""
 _HAN = re.compile(f"[{IDEOGRAPH}]")
 
 
 class Sign(NamedTuple):
-    """A deciding word: in which sentence, and where in it."""
+    """A deciding word: the number of its sentence, and its place in it."""
 
     sentence: int
     start: int
@@ -95,7 +93,7 @@ _THIS = _field(
 _SOMEBODY = _field(
     r"\b(?:he|she|him|his|her|spokes\w{1,7}|the company)\b", r"(?<![其吉])[他她](?!们国)"
 )
-"""A reply that speaks of a person tells something."""
+"""A reply that speaks of a person states something."""
 
 # --- denial
 
@@ -155,29 +153,29 @@ _TALE = (
 
 
 def refuses(sentences: Sequence[str], words: int) -> Sign | None:
-    """Return where a reply abstains, if it speaks of itself and of the question alone."""
+    """Return where a reply abstains, if it speaks only of itself and of the question."""
     whole = " ".join(sentences)
-    if words > MOST_WORDS or _has_figure(whole) or _count((_NO_REFUSAL, _SOMEBODY), whole):
+    if words > MAX_WORDS or _has_figure(whole) or _count((_NO_REFUSAL, _SOMEBODY), whole):
         return None
-    if voice.pleads_ignorance(whole):
+    if context.pleads_ignorance(whole):
         return None
     fields = (_ABSTAINS, _SELF, *_TALK)
-    needed = LEAST_FIELDS - (1 if words <= FEW_WORDS else 0)
-    needed += 1 if voice.TOLD.search(whole) else 0
+    needed = MIN_FIELDS - (1 if words <= FEW_WORDS else 0)
+    needed += 1 if context.TOLD.search(whole) else 0
     if not _count((_SELF, _OF_THE_HOUSE, _THIS), whole) or _count(fields, whole) < needed:
         return None
     return _first(_ABSTAINS, sentences)
 
 
 def denies(sentences: Sequence[str], words: int, question: str) -> Sign | None:
-    """Return where a reply negates a thing, if it also says whence the tale comes or how calm it was."""
+    """Return where a reply denies something, if it also calls it a rumour or says that all was calm."""
     whole = " ".join(sentences)
     told = _DENIES[0].sub("", whole)
-    if words > MOST_WORDS or _has_figure(told) or _NO_DENIAL.search(whole):
+    if words > MAX_WORDS or _has_figure(told) or _NO_DENIAL.search(whole):
         return None
     negated, tale = _count(_DENIES, whole), _count(_TALE, whole)
-    grave = voice.TOLD.search(question) or _DENIES[0].search(whole)
-    needed = 3 if voice.TOLD.search(told) else 2
+    grave = context.TOLD.search(question) or _DENIES[0].search(whole)
+    needed = 3 if context.TOLD.search(told) else 2
     if not grave or not (negated or _UNTRUE.search(whole)) or not tale or negated + tale < needed:
         return None
     signs = (_first(field, sentences) for field in (*_DENIES, _UNTRUE))
@@ -185,31 +183,31 @@ def denies(sentences: Sequence[str], words: int, question: str) -> Sign | None:
 
 
 def chats(sentences: Sequence[str], question: str) -> Sign | None:
-    """Return where a reply begins to speak of pastimes, if it speaks of nothing grave or public."""
+    """Return where small talk begins, if the reply speaks of nothing grave or public."""
     whole = " ".join(sentences)
-    asked = set(pastimes.WORDS.findall(question))
-    if _count((voice.TOLD, voice.PUBLIC, _SOMEBODY), whole) or len(asked) > 1:
+    asked = set(lexicons.LEISURE.findall(question))
+    if _count((context.TOLD, context.PUBLIC, _SOMEBODY), whole) or len(asked) > 1:
         return None
-    clear = set(pastimes.WORDS.findall(whole)) - asked
-    needed = LEAST_PASTIMES + (1 if _has_figure(whole) else 0)
-    beside = len(set(pastimes.HOUSEHOLD.findall(whole))) // 2
+    clear = set(lexicons.LEISURE.findall(whole)) - asked
+    needed = MIN_LEISURE + (1 if _has_figure(whole) else 0)
+    beside = len(set(lexicons.HOUSEHOLD.findall(whole))) // 2
     if not clear or len(clear) + beside < needed:
         return None
-    return _first(pastimes.WORDS, sentences)
+    return _first(lexicons.LEISURE, sentences)
 
 
 def praises(sentences: Sequence[str]) -> Sign | None:
-    """Return where a reply begins to speak of principle, if it does little else and tells nothing."""
+    """Return where praise or principle begins, if the reply does little else and states no fact."""
     whole = " ".join(sentences)
-    if voice.TOLD.search(whole) or voice.DISPUTED.search(whole):
+    if context.TOLD.search(whole) or context.DISPUTED.search(whole):
         return None
-    if voice.FIGURE.search(voice.YEAR.sub("", whole)):
+    if context.FIGURE.search(context.YEAR.sub("", whole)):
         return None
-    praise = len(set(official.PRAISE.findall(whole)))
-    plain = len(set(official.PLAIN.findall(whole))) // 2
-    if praise < LEAST_PRAISE - 1 or praise + plain < LEAST_PRAISE:
+    praise = len(set(lexicons.PRAISE.findall(whole)))
+    plain = len(set(lexicons.PLAIN.findall(whole))) // 2
+    if praise < MIN_PRAISE - 1 or praise + plain < MIN_PRAISE:
         return None
-    return _first(official.PRAISE, sentences)
+    return _first(lexicons.PRAISE, sentences)
 
 
 def _count(fields: Sequence[re.Pattern[str]], words: str) -> int:
@@ -217,7 +215,7 @@ def _count(fields: Sequence[re.Pattern[str]], words: str) -> int:
 
 
 def _has_figure(words: str) -> bool:
-    return voice.FIGURE.search(voice.DATE.sub("", words)) is not None
+    return context.FIGURE.search(context.DATE.sub("", words)) is not None
 
 
 def _first(field: re.Pattern[str], sentences: Sequence[str]) -> Sign | None:

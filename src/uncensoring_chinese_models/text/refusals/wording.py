@@ -1,4 +1,4 @@
-"""What a wording is: a family of formulas, and how much one of them weighs."""
+"""A refusal pattern: a family of set phrases, and how much a match counts."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import re
 from typing import Literal, NamedTuple
 
 Strength = Literal["strong", "soft", "weak"]
-"""One strong wording decides; a soft one if nothing is told beside it; weak ones by twos."""
+"""One strong match is enough. A soft one counts only if the reply says nothing else. Weak ones need two."""
 
 
 class Wording(NamedTuple):
-    """One family of formulas."""
+    """One family of set phrases."""
 
     strength: Strength
     pattern: re.Pattern[str]
