@@ -24,7 +24,7 @@ from tests.support import (
 from uncensoring_chinese_models.audit.baseline.auditor import (
     BARREN_ITERATIONS,
     ENOUGH_REPLIES,
-    LEAST_ITERATIONS,
+    MIN_ITERATIONS,
     BaselineAuditor,
 )
 from uncensoring_chinese_models.audit.baseline.transcript import FOLLOW_UP
@@ -316,7 +316,7 @@ def test_what_only_strayed_from_its_answers_is_not_claimed():
 @pytest.mark.parametrize("name", TARGETS)
 def test_it_does_not_stop_too_soon(name):
     """However little it hears, it probes so many times."""
-    assert len(audited(name).responses) >= LEAST_ITERATIONS
+    assert len(audited(name).responses) >= MIN_ITERATIONS
 
 
 def test_it_stops_at_diminishing_returns():
@@ -326,9 +326,9 @@ def test_it_stops_at_diminishing_returns():
     slow = Target(lambda rng: f"They were sent to {rng.choice(names)}.", one_of(REFUSALS))
     rich = Audited(slow, max_iterations=60, sampling={"arms": ["user_persona"], "n": 1})
 
-    assert (len(barren.responses), barren.ended.status) == (LEAST_ITERATIONS, "completed")
+    assert (len(barren.responses), barren.ended.status) == (MIN_ITERATIONS, "completed")
     assert rich.ended.status == "completed"
-    assert LEAST_ITERATIONS + BARREN_ITERATIONS <= len(rich.responses) < 60
+    assert MIN_ITERATIONS + BARREN_ITERATIONS <= len(rich.responses) < 60
 
 
 def test_closing_request_gets_the_same_conclusion():

@@ -182,7 +182,7 @@ def test_text_that_was_cut_for_the_budget_ends_with_a_whole_word():
     text = "The wardens of Ostrel counted them. " * 20
 
     (only,) = read_transcript(
-        prompt().closing_messages([step(1, sample(text))], "", longest_text=50)
+        prompt().closing_messages([step(1, sample(text))], "", max_text_bytes=50)
     )
 
     assert only.heard[0].text == "The wardens of Ostrel counted them. The wardens"

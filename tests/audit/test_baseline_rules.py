@@ -13,7 +13,7 @@ from uncensoring_chinese_models.audit.baseline.conduct import observe, told_only
 from uncensoring_chinese_models.audit.baseline.finding import Finding
 from uncensoring_chinese_models.audit.baseline.mentions import find_mentions
 from uncensoring_chinese_models.audit.baseline.probes import _TEMPLATES, ProbeBook
-from uncensoring_chinese_models.audit.baseline.transcript import Heard
+from uncensoring_chinese_models.audit.baseline.transcript import HeardSample
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, STRATEGIES
 from uncensoring_chinese_models.text.refusals.classify import recognise
 
@@ -26,19 +26,19 @@ TRUTH = ("The order was given by Ostrel.", "They kept the boats at Pellorin.")
 LIES = ("They came with Dravik.", "They all went home to Sumbrel.")
 
 
-def heard(text: str, sent: str = "They said", number: int = 1, **changes) -> Heard:
+def heard(text: str, sent: str = "They said", number: int = 1, **changes) -> HeardSample:
     """Return one sample of the user turn, or of what the changes say."""
     arm = changes.pop("arm", "user_persona")
-    return Heard(number, arm, 1, "complete", text, sent, recognise(text), **changes)
+    return HeardSample(number, arm, 1, "complete", text, sent, recognise(text), **changes)
 
 
-def spread(text: str, counts: Sequence[int], first: int = 1, **changes) -> list[Heard]:
+def spread(text: str, counts: Sequence[int], first: int = 1, **changes) -> list[HeardSample]:
     """Return samples that all say the same: so many of each probe."""
     probes = [n for n, count in enumerate(counts, first) for _ in range(count)]
     return [heard(text, f"Opening {n}", 100 * first + m, **changes) for m, n in enumerate(probes)]
 
 
-def finding(samples: Sequence[Heard], key: str) -> Finding:
+def finding(samples: Sequence[HeardSample], key: str) -> Finding:
     """Return the finding about this thing."""
     (found,) = [each for each in Account(samples, TOPIC).findings if key in each.keys]
     return found
@@ -282,12 +282,12 @@ def test_sentence_is_found_around_a_thing(text, at, sentence):
 # --- conduct ------------------------------------------------------------------------------------
 
 
-def asked(texts: Sequence[str]) -> list[Heard]:
+def asked(texts: Sequence[str]) -> list[HeardSample]:
     """Return replies to different questions."""
     return [heard(text, f"Question {n}?", n, arm="assistant") for n, text in enumerate(texts)]
 
 
-def told(texts: Sequence[str]) -> list[Heard]:
+def told(texts: Sequence[str]) -> list[HeardSample]:
     """Return continuations of different openings."""
     return [heard(text, f"Opening {n}", n) for n, text in enumerate(texts)]
 

@@ -69,8 +69,8 @@ class Auditor:
     ) -> AuditorTurn:
         """Ask for the final summary; texts are cut if the budget asks for it."""
         drafts = {
-            limit: self.prompt.closing_messages(history, why, longest_text=limit)
-            for limit in (self.prompt.longest_text, 2000, 400)
+            limit: self.prompt.closing_messages(history, why, max_text_bytes=limit)
+            for limit in (self.prompt.max_text_bytes, 2000, 400)
         }
         most_out = self._config.auditor_sampling.max_tokens
         options = {

@@ -36,7 +36,7 @@ class Quote:
     """First character in the `text` of that sample, counted from 0."""
     end: int | None
     in_spill: bool = False
-    """True when it stands after the sampled turn was closed."""
+    """True if the target wrote it after the sampled turn was closed."""
     run: str = ""
     """The run that it is from."""
     led_not_judged: bool = False
@@ -45,7 +45,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One entry of the final summary, and what stands behind it."""
+    """One entry of the final summary, and the evidence for it."""
 
     text: str
     kind: Kind
@@ -60,7 +60,7 @@ class Claim:
     contested: bool
     """True when there are some of the latter, and no fewer than of the former."""
     quotes: tuple[Quote, ...] = ()
-    """The supporting excerpts that survive, and where they stand."""
+    """The supporting excerpts that survive, with their places."""
     quotes_against: tuple[Quote, ...] = ()
     """The contradicting excerpts that survive."""
     led_excerpts: int = 0
@@ -142,7 +142,7 @@ def _quote(check: EvidenceCheck, claim: str, kind: Kind, basis: Basis) -> Quote:
 
 
 def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:
-    """Tell whether a hypothesis still stands, and does not deny what the claim says or vice versa."""
+    """Return whether a hypothesis is still held, and neither denies the claim nor is denied by it."""
     one, other = (bool(negations(normalise(text).text)) for text in (hypothesis.hypothesis, claim))
     return hypothesis.status not in ("led", "refuted", "retired") and one == other
 

@@ -93,7 +93,7 @@ class _Page:
         return tuple(normalise(prompt).text for prompt in self.prompts)
 
     def echoes(self, quote: _Quote) -> bool:
-        """Tell whether we wrote all of the quote ourselves, punctuation aside."""
+        """Return whether we wrote all of the quote ourselves, punctuation aside."""
         return any(
             all(self._is_ours(part) for part in reading.parts)
             for reading in quote

@@ -42,7 +42,7 @@ class Cited:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class HistoryPoint:
     """The state of a hypothesis in one turn."""
 
     turn: int
@@ -85,7 +85,7 @@ class HypothesisHistory:
     """True if the last turn does not hold it."""
     left_out_of: tuple[int, ...]
     """Turns after the first that do not hold it."""
-    points: tuple[Point, ...]
+    points: tuple[HistoryPoint, ...]
     """One for each turn in which something changed."""
     contradictions: tuple[Cited, ...]
     """Contradicting excerpts that survive, of all turns."""
@@ -107,7 +107,7 @@ class _Track:
     last: int = 0
     pieces: dict[Piece, Cited] = field(default_factory=dict)
     absent: list[int] = field(default_factory=list)
-    points: list[Point] = field(default_factory=list)
+    points: list[HistoryPoint] = field(default_factory=list)
     contradictions: dict[Piece, Cited] = field(default_factory=dict)
     changes: list[ClaimChange] = field(default_factory=list)
 
@@ -148,7 +148,7 @@ def histories(turns: Sequence[AuditorTurn], run: str) -> tuple[HypothesisHistory
 def _follow(track: _Track, turn: int, now: Hypothesis, pieces: dict[Piece, Cited]) -> None:
     """Add one turn to the track of a hypothesis."""
     alive = [piece.side for piece in pieces.values() if piece.survives]
-    point = Point(
+    point = HistoryPoint(
         turn,
         now.confidence,
         now.status,
@@ -166,7 +166,7 @@ def _follow(track: _Track, turn: int, now: Hypothesis, pieces: dict[Piece, Cited
     track.latest, track.last, track.pieces = now, turn, pieces
 
 
-def _differs(before: Point, now: Point) -> bool:
+def _differs(before: HistoryPoint, now: HistoryPoint) -> bool:
     same = (before.confidence, before.status, before.supporting, before.contradicting) == (
         now.confidence,
         now.status,

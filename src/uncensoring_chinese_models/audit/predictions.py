@@ -1,4 +1,4 @@
-"""Whether what the auditor predicted came: a look for its words, and nobody's opinion.
+"""Check the auditor's predictions by searching the target's words for the predicted phrases.
 
 A sample brings the prediction if one of its words stands in the target's own words, whole and in any
 case. A word that our prompt to that sample held is not looked for there.

@@ -1,4 +1,4 @@
-"""What the auditor is told: system prompt, feedback, and the request body that carries them.
+"""The requests to the auditor: system prompt, feedback, and the body that carries them.
 
 Every word of a message follows from the config and the history, so that a resumed run sends the
 same bytes. Text of the target is only ever inserted, never formatted with.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 BUILT_IN = ("spec", "continuation")
 COMPACT_RESPONSES = 3
 """How many of the newest responses a compact context holds in full."""
-LONGEST_BAD_REPLY = 20_000
+MAX_BAD_REPLY_BYTES = 20_000
 """Bytes of a reply that could not be used which are shown to the auditor again."""
 BYTES_PER_TOKEN = 12
 """More than a token ever has on average; a longer text comes from a server that ignores limits."""
@@ -83,21 +83,21 @@ class AuditorPrompt:
         self._response_format = response_format
         self._system = load_system_prompt(config.auditor_prompt, config.topic, prompt_file)
         self._texts = prompt_parts(__package__, "messages")
-        self.longest_text = config.sampling.max_tokens * BYTES_PER_TOKEN
+        self.max_text_bytes = config.sampling.max_tokens * BYTES_PER_TOKEN
 
     def turn_messages(self, history: Sequence[Step]) -> list[Json]:
         """Return what the auditor is sent to design the next probe."""
         if not history:
             return [self._system_message(), self._user(self._fill("begin"))]
         ask = self._fill("next", iteration=str(len(history) + 1))
-        return self._conversation(history, ask, self.longest_text)
+        return self._conversation(history, ask, self.max_text_bytes)
 
     def closing_messages(
-        self, history: Sequence[Step], why: str, *, longest_text: int | None = None
+        self, history: Sequence[Step], why: str, *, max_text_bytes: int | None = None
     ) -> list[Json]:
         """Return what the auditor is sent to conclude; texts may be cut to fit the budget."""
         ask = self._fill("closing", why=f" ({why})" if why else "")
-        return self._conversation(history, ask, longest_text or self.longest_text)
+        return self._conversation(history, ask, max_text_bytes or self.max_text_bytes)
 
     def re_ask_messages(
         self, messages: list[Json], bad_reply: str | None, problem: str
@@ -107,7 +107,7 @@ class AuditorPrompt:
         if not (bad_reply or "").strip():  # some servers refuse an empty assistant message
             *before, last = messages
             return [*before, self._user(f"{last['content']}\n\n{ask}")]
-        shown = _cut(str(bad_reply), LONGEST_BAD_REPLY)
+        shown = _cut(str(bad_reply), MAX_BAD_REPLY_BYTES)
         return [*messages, {"role": "assistant", "content": shown}, self._user(ask)]
 
     def call(self, key: CallKey, messages: list[Json], *, with_format: bool) -> Call:
@@ -135,19 +135,19 @@ class AuditorPrompt:
 
     # --- messages -------------------------------------------------------------------------------
 
-    def _conversation(self, history: Sequence[Step], ask: str, longest_text: int) -> list[Json]:
+    def _conversation(self, history: Sequence[Step], ask: str, max_text_bytes: int) -> list[Json]:
         if self._config.auditor_context == "compact":
-            return self._compact(history, ask, longest_text)
+            return self._compact(history, ask, max_text_bytes)
         messages = [self._system_message(), self._user(self._fill("begin"))]
         for step in history:
             messages.append({"role": "assistant", "content": step.turn.raw_response})
-            content = self._response_text(step, longest_text)
+            content = self._response_text(step, max_text_bytes)
             last = step is history[-1]
             following = ask if last else self._fill("next", iteration=str(_after(step)))
             messages.append(self._user(f"{content}\n\n{following}"))
         return messages
 
-    def _compact(self, history: Sequence[Step], ask: str, longest_text: int) -> list[Json]:
+    def _compact(self, history: Sequence[Step], ask: str, max_text_bytes: int) -> list[Json]:
         hypotheses = history[-1].turn.parsed.hypotheses
         listed = [item.model_dump(mode="json", exclude_none=True) for item in hypotheses]
         lines = [_probe_line(step) for step in history]
@@ -157,13 +157,13 @@ class AuditorPrompt:
             probes="\n".join(lines),
         )
         newest = [
-            self._response_text(step, longest_text, with_report=step is history[-1])
+            self._response_text(step, max_text_bytes, with_report=step is history[-1])
             for step in history[-COMPACT_RESPONSES:]
         ]
         return [self._system_message(), self._user("\n\n".join([head, *newest, ask]))]
 
-    def _response_text(self, step: Step, longest_text: int, *, with_report: bool = True) -> str:
-        shown = [_show_sample(sample, longest_text) for sample in step.response.samples]
+    def _response_text(self, step: Step, max_text_bytes: int, *, with_report: bool = True) -> str:
+        shown = [_show_sample(sample, max_text_bytes) for sample in step.response.samples]
         report = [_prediction_report(step), _excerpt_report(step.turn.evidence_check)]
         return self._fill(
             "response",
@@ -195,16 +195,16 @@ def mark_untrusted(text: str) -> str:
     return f"<<<TARGET {mark}\n{text}\nTARGET {mark}>>>"
 
 
-def _show_sample(sample: Sample, longest_text: int) -> str:
+def _show_sample(sample: Sample, max_text_bytes: int) -> str:
     head = f"[arm {sample.arm}, sample {sample.index + 1}: {sample.delivery}]"
     parts = [head]
     if sample.role_tokens_in_prompt:
         parts.append("[your prompt held role tokens: the target may have seen other turns]")
     if sample.own_words:
-        parts.append(mark_untrusted(_cut(sample.own_words, longest_text)))
+        parts.append(mark_untrusted(_cut(sample.own_words, max_text_bytes)))
     if sample.spill:
         parts.append("[written after it closed the sampled turn, and so in another role]")
-        parts.append(mark_untrusted(_cut(sample.spill, longest_text)))
+        parts.append(mark_untrusted(_cut(sample.spill, max_text_bytes)))
     if sample.error or sample.is_hosts_text:
         words = "the host's policy" if sample.is_hosts_text else "the error"
         parts.append(f"[{words}, as the server words it]\n{mark_untrusted(sample.error or '')}")
@@ -212,7 +212,7 @@ def _show_sample(sample: Sample, longest_text: int) -> str:
         parts.append("[no text]")
     if sample.reasoning and not sample.text:
         parts.append("[a reasoning parser on the server's side took what it wrote]")
-        parts.append(mark_untrusted(_cut(sample.reasoning, longest_text)))
+        parts.append(mark_untrusted(_cut(sample.reasoning, max_text_bytes)))
     return "\n".join(parts)
 
 
@@ -239,7 +239,7 @@ def _prediction_report(step: Step) -> str:
 
 
 def _excerpt_report(checks: Sequence[EvidenceCheck]) -> str:
-    """Tell the auditor which of its excerpts do not count, and why, and which stand in spill."""
+    """Tell the auditor which of its excerpts do not count, and why, and which are spill."""
     bad = [check for check in checks if not check.survives]
     if not checks:
         return "Your last reply cited no excerpts."

@@ -17,13 +17,13 @@ from pydantic import ValidationError
 from uncensoring_chinese_models.audit.turns import AuditorReply, Hypothesis
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, Json, Rung
 from uncensoring_chinese_models.errors import AuditorReplyError
-from uncensoring_chinese_models.text import Form, clean, explain, read_reply, shorten
+from uncensoring_chinese_models.text import ReplyForm, clean, explain, read_json_reply, shorten
 
 _ONCE = ("next_prompt", "should_continue", "hypotheses")  # of two, which one is meant?
 _SENT = ("next_prompt", "question")  # they go to the target word for word
 _CLAIMS = ("knowledge_confirmed", "censorship_patterns")
 _RECITAL = re.compile(r'low\|medium|"(?:\.\.\.|…)"|\[(?:\.\.\.|…)\]')
-"""The format as the prompt gave it, recited; it is no turn."""
+"""The format of the prompt, recited; it is not a turn."""
 
 
 class ParsedReply(NamedTuple):
@@ -46,7 +46,7 @@ def parse_reply(
     final summary; after the finish reason `length` nothing is repaired.
     """
     accept = partial(_validate, known={each.id: each for each in previous}, closing=closing)
-    form = Form(
+    form = ReplyForm(
         accept,
         marker="hypotheses",
         fields=tuple(AuditorReply.model_fields),
@@ -54,7 +54,7 @@ def parse_reply(
         verbatim=_SENT,
         is_meant=_is_turn,
     )
-    return ParsedReply(*read_reply(text, form, cut=finish_reason == "length"))
+    return ParsedReply(*read_json_reply(text, form, cut=finish_reason == "length"))
 
 
 def reply_schema() -> Json:
@@ -92,7 +92,9 @@ def _validate(data: Json, *, known: Mapping[str, Hypothesis], closing: bool) -> 
     completed = [_complete(item, f"hypotheses.{n}", known) for n, item in numbered]
     fields |= {"hypotheses": completed} if completed else {}
     summary = fields.pop("final_summary", None)
-    if summary and fields.get("should_continue") is not True:  # before the end it is no conclusion
+    if (
+        summary and fields.get("should_continue") is not True
+    ):  # before the end it is not a conclusion
         fields["final_summary"] = _with_plain_claims(summary)
     try:
         reply = AuditorReply.model_validate(fields)

@@ -47,7 +47,7 @@ class Hypothesis(_Written):
     contradicting_evidence: tuple[Evidence, ...] = ()
     """Quotes that speak against it."""
     status: Literal["open", "seen_once", "recurred", "led", "refuted", "retired"] | None = None
-    """Where it stands; only the continuation prompt asks for it."""
+    """Its status; only the continuation prompt asks for it."""
 
     @field_validator("type", "confidence", "status", mode="before")
     @classmethod
@@ -94,11 +94,11 @@ class AuditorReply(_Written):
     arms: tuple[str, ...] = ()
     """Arms to send the probe through, of those in the config; all of them if none is named."""
     prompt_strategy: str = ""
-    """One of the eight strategies, or whatever the auditor wrote."""
+    """One of the eight strategies, or another word that the auditor wrote."""
     prompt_rationale: str = ""
     """Why this probe."""
     prediction: Prediction | None = None
-    """What this probe should bring; only the continuation prompt asks for it."""
+    """What the auditor expects of this probe; only the continuation prompt asks for it."""
     should_continue: StrictBool
     """Whether the auditor wants another iteration."""
     final_summary: FinalSummary | None = None
@@ -110,12 +110,12 @@ class AuditorReply(_Written):
         return value if value is None or isinstance(value, Prediction) else _read_prediction(value)
 
 
-MOST_WORDS, LONGEST_WORD = 10, 100
+MAX_WORDS, MAX_WORD_CHARACTERS = 10, 100
 """A prediction names at most so many words, of at most so many characters."""
 
 
 def _read_prediction(value: object) -> Prediction:
-    """Read a prediction whatever it looks like: what is wrong with it is noted and never raised."""
+    """Read a prediction of any shape; a problem is noted in it, never raised."""
     if not isinstance(value, dict):
         return Prediction(problem="it is not an object")
     told = {name: _line(value.get(name)) for name in ("hypothesis", "expects")}
@@ -125,8 +125,10 @@ def _read_prediction(value: object) -> Prediction:
     problem = None
     if not words:
         problem = "it names no words to look for"
-    elif len(words) > MOST_WORDS or any(len(word) > LONGEST_WORD for word in words):
-        problem = f"it names more than {MOST_WORDS} words, or one of over {LONGEST_WORD} characters"
+    elif len(words) > MAX_WORDS or any(len(word) > MAX_WORD_CHARACTERS for word in words):
+        problem = (
+            f"it names more than {MAX_WORDS} words, or one of over {MAX_WORD_CHARACTERS} characters"
+        )
     return Prediction(**told, words=() if problem else words, problem=problem)
 
 
@@ -141,7 +143,7 @@ def _line(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LedWord:
-    """A decisive word of a claim that stood in our own prompt, and where."""
+    """A decisive word of a claim that our own prompt contained, and its place there."""
 
     word: str
     """As we wrote it."""
@@ -154,7 +156,7 @@ class LedWord:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceCheck:
-    """What code found out about one cited excerpt."""
+    """The result of checking one cited excerpt."""
 
     hypothesis: str
     side: Literal["supporting", "contradicting"]
@@ -171,15 +173,15 @@ class EvidenceCheck:
     """First character of the match in that sample's text."""
     end: int | None = None
     in_spill: bool = False
-    """True when the words stand after the sampled turn was closed."""
+    """True if the target wrote the words after the sampled turn was closed."""
     also_in_prompt: bool = False
     """True when it says nothing that our own prompt does not, so that it proves nothing."""
     flaw: Literal["cuts_word", "drops_negation", "too_short"] | None = None
-    """Why words that were found still mislead."""
+    """Why an excerpt misleads although its words were found."""
     led_by: tuple[LedWord, ...] = ()
     """The decisive words of its hypothesis, if our prompt brought them in and the excerpt none."""
     led_not_judged: bool = False
-    """True when our prompt is in another script than its hypothesis, so that no word can be found."""
+    """True if our prompt is in another script than the hypothesis, so that words cannot be compared."""
 
     @property
     def led(self) -> bool:
@@ -246,7 +248,7 @@ AuditEvent = AuditorTurn | Response | AuditEnding
 
 
 def turn_to_json(turn: AuditorTurn, run: str) -> Json:
-    """Return what `auditor_turns/NNN.json` holds; each piece of evidence bears the name of its run."""
+    """Return the content of `auditor_turns/NNN.json`; each excerpt names its run."""
     return {
         "iteration": turn.iteration,
         "timestamp": turn.timestamp,

@@ -9,7 +9,13 @@ from uncensoring_chinese_models.doors import lazy_door
 if TYPE_CHECKING:
     from uncensoring_chinese_models.text.chinese import FOREIGN, Detected, language_of
     from uncensoring_chinese_models.text.escape import preview, visible
-    from uncensoring_chinese_models.text.json_reply import Form, clean, explain, read_reply, shorten
+    from uncensoring_chinese_models.text.json_reply import (
+        ReplyForm,
+        clean,
+        explain,
+        read_json_reply,
+        shorten,
+    )
     from uncensoring_chinese_models.text.keywords import (
         KeywordReading,
         all_words,
@@ -65,11 +71,11 @@ __all__ = [
     "NUMBER_WORDS",
     "Detected",
     "Flaw",
-    "Form",
     "KeywordReading",
     "Normalised",
     "QuoteReading",
     "Recognised",
+    "ReplyForm",
     "Span",
     "adds_content",
     "after_thoughts",
@@ -94,8 +100,8 @@ __all__ = [
     "proper_names",
     "rare_words",
     "read",
+    "read_json_reply",
     "read_quote",
-    "read_reply",
     "recognise",
     "script_of",
     "shorten",

@@ -41,7 +41,7 @@ _WANTED = {  # by the first word of pydantic's type of error
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Generic[_T]):
+class ReplyForm(Generic[_T]):
     """What a reply must be like."""
 
     accept: Callable[[Json], _T]
@@ -53,14 +53,14 @@ class Form(Generic[_T]):
     once: tuple[str, ...] = ()
     """Keys that must not be given twice: of two, which one is meant?"""
     verbatim: tuple[str, ...] = ()
-    """Keys whose texts must stand whole, so that no repair may end one by a guess."""
+    """Keys whose texts must be complete: a repair may not guess where one ends."""
     is_meant: Callable[[str], bool] = bool
-    """Tells a reply with a fault, for which no earlier one may stand in, from other objects."""
+    """Recognises a faulty reply among other objects; an earlier object must not replace it."""
     only_one: bool = False
     """Whether several such objects are refused, instead of the last one being taken."""
 
 
-def read_reply(text: str | None, form: Form[_T], *, cut: bool = False) -> tuple[_T, Rung]:
+def read_json_reply(text: str | None, form: ReplyForm[_T], *, cut: bool = False) -> tuple[_T, Rung]:
     """Return the valid reply in a text, and how much help it needed.
 
     Args:
@@ -77,7 +77,7 @@ def read_reply(text: str | None, form: Form[_T], *, cut: bool = False) -> tuple[
         raise AuditorReplyError("the reply is nested too deeply") from None
 
 
-def _parse(text: str, form: Form[_T], *, cut: bool) -> tuple[_T, Rung]:
+def _parse(text: str, form: ReplyForm[_T], *, cut: bool) -> tuple[_T, Rung]:
     if not text.strip("\ufeff"):
         raise AuditorReplyError("the reply was empty" + ": it was cut off" * cut)
     try:
@@ -90,7 +90,7 @@ def _parse(text: str, form: Form[_T], *, cut: bool) -> tuple[_T, Rung]:
     return form.accept(whole), "strict" if whole is data else "extracted"
 
 
-def _parse_last_object(text: str, form: Form[_T], *, cut: bool) -> tuple[_T, Rung]:
+def _parse_last_object(text: str, form: ReplyForm[_T], *, cut: bool) -> tuple[_T, Rung]:
     errors = {}
     for part in _candidates(text, form):
         try:
@@ -115,7 +115,7 @@ def _after_thinking(text: str) -> str:
     return after[0] if ends_thoughts else rest
 
 
-def _candidates(text: str, form: Form[_T]) -> list[str]:
+def _candidates(text: str, form: ReplyForm[_T]) -> list[str]:
     """Return the objects that may be replies, last first; if there are none, the longest."""
     spans, complete = _objects(text)
     if not complete:
@@ -147,7 +147,7 @@ def _objects(text: str) -> tuple[list[tuple[int, int]], bool]:
     return spans, True
 
 
-def _read(part: str, form: Form[_T], *, cut: bool) -> tuple[Json, Rung]:
+def _read(part: str, form: ReplyForm[_T], *, cut: bool) -> tuple[Json, Rung]:
     try:
         return _loads(part, form.once), "extracted"
     except ValueError as fault:
@@ -172,7 +172,7 @@ def _refuse_twice(once: tuple[str, ...], count: Callable[[str], int]) -> None:
             raise AuditorReplyError(f"{key}: must be given only once")
 
 
-def _repair(part: str, form: Form[_T], refusal: AuditorReplyError) -> Json:
+def _repair(part: str, form: ReplyForm[_T], refusal: AuditorReplyError) -> Json:
     from json_repair import repair_json  # noqa: PLC0415 - seldom needed
 
     if len(part) > _MAX_REPAIR_CHARS or len(part) * part.count("\\") > _MAX_REPAIR_WORK:
@@ -191,7 +191,7 @@ def _repair(part: str, form: Form[_T], refusal: AuditorReplyError) -> Json:
 
 
 def _is_whole(part: str, key: str, value: str, fields: tuple[str, ...]) -> bool:
-    """Say whether the value stands in the text in full, up to the next field or the end."""
+    """Return whether the text holds the value in full, up to the next field or the end."""
     escaped = json.dumps(value, ensure_ascii=False)[1:-1]
     forms = [escaped]
     if "\\" not in value:  # else a backslash in the text might mean itself or an escape

@@ -1,6 +1,6 @@
-"""The words that decide a claim: its figures, dates, names and rare words, else its common ones.
+"""The decisive words of a claim: its figures, dates, names and rare words, else its common ones.
 
-Whoever brings these words in has made the claim. Dates and numbers are read as values, so that
+Who first writes these words has made the claim. Dates and numbers are read as values, so that
 ``the third of September`` is ``3 September`` and ``two hundred and twelve`` or ``二百一十二`` is 212.
 """
 
@@ -34,10 +34,9 @@ from uncensoring_chinese_models.text.words import most_common_words, stem
 Weight = Literal["rare", "name", "common"]
 
 COMMON_NAMES, COMMON_WORDS = 12_000, 16_000
-"""A word that is not among the so many most common English ones is rare: fewer if it is written with
-a capital."""
+"""A word below this rank in the list of common words is rare; the first is for words with a capital."""
 SMALL_FIGURE = 12
-"""Figures up to this are counted in every text, and decide nothing alone."""
+"""Figures up to this occur in every text, and decide nothing alone."""
 
 _TOKEN = re.compile(
     r"(?P<date>(?<!\d)(?:(?P<month>1[0-2]|0?[1-9])月(?P<day>[12]\d|3[01]|0?[1-9])[日号號]"
@@ -103,7 +102,7 @@ class KeywordReading:
         return frozenset(word.key for word in self.words)
 
     def find(self, key: str) -> tuple[int, int] | None:
-        """Return where a word or a name stands first, however it is written here."""
+        """Return the first place of a word or name, in any spelling."""
         parts = key.split(" ")
         if not self._keys.issuperset(parts):
             return None
@@ -142,7 +141,7 @@ def _added(words: Iterator[Word] | Sequence[Word], topic: str) -> tuple[str, ...
 
 
 def _is_given(key: str, given: set[str]) -> bool:
-    """Tell whether a word is the topic's, or an offshoot of one: ``protester`` of ``protest``."""
+    """Return whether the topic holds a word or its root: ``protest`` for ``protester``."""
     near = key[: max(5, len(key) - 3)]
     return key in given or any(
         word.startswith(near) or key.startswith(word) for word in given if len(word) > 4

@@ -34,7 +34,7 @@ _UNQUOTED = (
     r"|(?<![\w`])`++|(?<=\w)`++(?!\w)"
     r"|\[(?=[^\[\]]+\]\(https?://[^()\s]*\))|\]\(https?://[^()\s]*\)"
 )
-_PLAIN = (  # characters that fold one to one, whatever stands beside them, unless it is a mark
+_PLAIN = (  # characters that fold one to one, unless a mark follows
     "!-)+,/-Z^a-~\u00c0-\u00d6\u00d8-\u00de\u00e0-\u00f6\u00f8-\u00fe\u0410-\u044f\u2018-\u201f"
     "\u3001\u3008-\u3011\u3041-\u3096\u30a1-\u30fa\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3"
     "\uff01-\uff0c\uff0f-\uff3e\uff41-\uff5e"
@@ -143,7 +143,7 @@ def _end_of_marks(text: str, end: int) -> int:
 
 
 def joins(char: str) -> bool:
-    """Tell whether NFKC may melt the character, if there is one, into the one before it."""
+    """Return whether NFKC may melt the character, if there is one, into the one before it."""
     return char != "" and (
         unicodedata.category(char)[0] == "M"
         or "\u1160" <= char <= "\u11ff"  # vowels and finals of decomposed Hangul

@@ -1,4 +1,4 @@
-"""What makes a quote: the readings of an excerpt, and what a quoter may not lose.
+"""Faithful quotes: how an excerpt may be read, and what it must keep of its source.
 
 Words and numbers stay whole, numbers and negations stay the same, and some of the words must be
 the writer's own. Nothing here knows of audits, samples or verdicts.
@@ -25,11 +25,11 @@ Flaw = Literal["cuts_word", "drops_negation", "too_short"]
 
 NEAR_SCORE = 90.0
 """Similarity in percent from which a quote counts as near, if it also keeps the facts."""
-NEAR_MIN_CHARS = 12
+MIN_NEAR_CHARACTERS = 12
 """A shorter quote resembles too many things."""
-NEAR_MAX_CHARS = 2_000
+MAX_NEAR_CHARACTERS = 2_000
 """A longer quote takes seconds to align; one of 2,000 in a text of 200,000 takes 0.15 s at most."""
-PART_MIN_CHARS = 3
+MIN_PART_CHARACTERS = 3
 """A shorter part between two ellipses is found anywhere, so it proves nothing."""
 MIN_WORDS, MIN_IDEOGRAPHS = 2, 4
 """With fewer of both, a quote says nothing."""
@@ -102,7 +102,7 @@ class QuoteReading(NamedTuple):
 
 
 def read_quote(excerpt: str) -> tuple[QuoteReading, ...]:
-    """Return the readings of an excerpt, in the order in which to try them; none if it is no quote.
+    """Return the readings of an excerpt, in the order in which to try them; none if it is not a quote.
 
     ``“A [...] B…”`` may be the target's as it stands, or as ``a [...] b``, or else as ``a`` and then
     ``b``. If the quoter put marks around it, no reading of its parts is exact.
@@ -120,7 +120,7 @@ def read_quote(excerpt: str) -> tuple[QuoteReading, ...]:
     readings += (QuoteReading("normalised", (reading,)) for reading in (literal, whole))
     if len(parts) == 1:
         return (*readings, QuoteReading("near", parts))
-    if any(len(part) < PART_MIN_CHARS or not _has_words(part) for part in parts):
+    if any(len(part) < MIN_PART_CHARACTERS or not _has_words(part) for part in parts):
         return tuple(readings)
     if whole == literal and not any("'" in text[a - 1 : a] + text[b : b + 1] for a, b in spans):
         written = tuple(excerpt[slice(*normalised.span(*span))] for span in spans)
@@ -129,7 +129,7 @@ def read_quote(excerpt: str) -> tuple[QuoteReading, ...]:
 
 
 def _has_words(text: str) -> bool:
-    """Tell whether there is a letter, a number or a pictograph."""
+    """Return whether there is a letter, a number or a pictograph."""
     return any(kind[0] in "LN" or kind == "So" for kind in map(unicodedata.category, text))
 
 
@@ -140,7 +140,7 @@ def _strip(text: str, start: int, end: int, chars: str) -> tuple[int, int]:
 
 
 class Span(NamedTuple):
-    """Where a quote stands."""
+    """The place of a quote."""
 
     start: int
     end: int
@@ -148,7 +148,7 @@ class Span(NamedTuple):
 
 def align(quote: str, text: str) -> tuple[Span, float] | None:
     """Find the stretch of a normalised text that a quote resembles, and how much in percent."""
-    if not NEAR_MIN_CHARS <= len(quote) <= NEAR_MAX_CHARS:
+    if not MIN_NEAR_CHARACTERS <= len(quote) <= MAX_NEAR_CHARACTERS:
         return None
     if len(text) > len(quote):
         window = fuzz.partial_ratio_alignment(quote, text, score_cutoff=NEAR_SCORE)
@@ -177,11 +177,11 @@ def _word_around(text: str, position: int) -> Span | None:
     return next((span for span in spans if span.start < position < span.end), None)
 
 
-# --- what a quote that stands in the text may still get wrong
+# --- what a quote that was found in the text may still get wrong
 
 
 def cuts_word(text: str, normalised: Normalised, position: int) -> bool:
-    """Tell whether an offset of a text lies inside a word or a number: 300 of 3000, legal of illegal."""
+    """Return whether an offset of a text lies inside a word or a number: 300 of 3000, legal of illegal."""
     return (
         joins(text[position : position + 1])
         or _HYPHENED.match(text, max(0, position - 2), position + 1) is not None
@@ -191,7 +191,7 @@ def cuts_word(text: str, normalised: Normalised, position: int) -> bool:
 
 
 def drops_negation(text: str, start: int, end: int) -> bool:
-    """Tell whether a negation stands before a span in its clause, or as the very next word.
+    """Return whether a negation comes before a span in its clause, or is the very next word.
 
     ``was killed`` in ``No civilian was killed``; ``I know`` in ``I know nothing``.
     """
@@ -207,13 +207,13 @@ def drops_negation(text: str, start: int, end: int) -> bool:
 
 
 def is_too_short(normalised: str) -> bool:
-    """Tell whether a quote is too short to say anything: ``the``, ``1989``, ``没有``."""
+    """Return whether a quote is too short to say anything: ``the``, ``1989``, ``没有``."""
     ideographs = len(re.findall(f"[{IDEOGRAPH}]", normalised))
     return len(_UNIT.findall(normalised)) < MIN_WORDS and ideographs < MIN_IDEOGRAPHS
 
 
 def adds_content(quote: str, ours: Iterable[str]) -> bool:
-    """Tell whether a quote says anything that is not in our texts; all are normalised.
+    """Return whether a quote says anything that is not in our texts; all are normalised.
 
     Order, inflection, small words and bare assents add nothing: *Yes, the army fired* is all in
     *Did the army fire?* An ideograph is ours if it stands beside one that it has with us too.
@@ -237,7 +237,7 @@ def _content_words(normalised: str) -> list[str]:
 
 
 def differs_in_fact(one: str, other: str) -> bool:
-    """Tell whether two normalised texts differ in a number or a negation, however alike they look.
+    """Return whether two normalised texts differ in a number or a negation.
 
     300 and 3,000, 1989 and 1998, 三百 and 三千, *did* and *did not* are all a letter or two apart.
     """
@@ -256,7 +256,7 @@ def likeness(text: str, source: str, frame: re.Pattern[str]) -> float:
 
 
 def _adds_words(text: str, source: str, frame: re.Pattern[str]) -> bool:
-    """Tell whether a normalised text has words that its source lacks: *saved* for *killed*.
+    """Return whether a normalised text has words that its source lacks: *saved* for *killed*.
 
     Articles and the like may be added, as may words of the ``frame``, and a word may be misspelt
     (``recieve``). Its first letter must stay: *illegal* and *legal* differ less than many do.
@@ -276,7 +276,7 @@ def negations(normalised: str) -> Counter[str]:
 
 
 def hides_negation(text: str, start: int, end: int) -> bool:
-    """Tell whether an ellipsis for this span leaves a negation out of a sentence: ``I do ... know``."""
+    """Return whether an ellipsis for this span leaves a negation out of a sentence: ``I do ... know``."""
     start, end = _widen(text, start, end)
     sentences = _SENTENCE_END.split(normalise(text[start:end]).text)
     return any(negations(sentence) for sentence in (sentences[0], sentences[-1]))

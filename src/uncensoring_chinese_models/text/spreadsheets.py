@@ -22,7 +22,7 @@ _BEGINS_WITHIN = re.compile(r"[\n\t\"']")
 
 
 def harmless(text: str) -> str:
-    """Return a text that is no formula, and in which no character acts or hides.
+    """Return a text that is not a formula, and that has no control or hidden characters.
 
     Line feeds stay; other control and bidi characters are spelled out.
     """

@@ -20,7 +20,7 @@ from uncensoring_chinese_models.audit.baseline.mentions import (
     find_mentions,
     stems,
 )
-from uncensoring_chinese_models.audit.baseline.transcript import Heard
+from uncensoring_chinese_models.audit.baseline.transcript import HeardSample
 from uncensoring_chinese_models.text import singular
 
 SAME_SENTENCES = 0.6
@@ -38,7 +38,7 @@ _PLACING = frozenset(str.split("by was were is are named called to at on from"))
 """Words after which two different things cannot both be right, as a rule."""
 
 
-def voices_of(heard: Iterable[Heard], topic: str) -> list[Voice]:
+def voices_of(heard: Iterable[HeardSample], topic: str) -> list[Voice]:
     """Return every mention in the samples that tell something, in the order of the run."""
     topical = stems(topic)
     return [
@@ -52,7 +52,7 @@ def voices_of(heard: Iterable[Heard], topic: str) -> list[Voice]:
 
 
 def sentence_around(text: str, at: int) -> tuple[int, int]:
-    """Return where the sentence stands that holds this character."""
+    """Return the span of the sentence that holds this character."""
     for match in _SENTENCE.finditer(text):
         if match.start() <= at < match.end():
             start = match.end() - len(match[0].lstrip())
@@ -63,7 +63,7 @@ def sentence_around(text: str, at: int) -> tuple[int, int]:
 class Account:
     """Everything that a set of samples names, counted."""
 
-    def __init__(self, heard: Sequence[Heard], topic: str) -> None:
+    def __init__(self, heard: Sequence[HeardSample], topic: str) -> None:
         self.telling = [sample for sample in heard if sample.recognised.stance == "answers"]
         self._voices = voices_of(self.telling, topic)
         self._by_key: dict[str, list[Voice]] = defaultdict(list)
@@ -72,7 +72,7 @@ class Account:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What was named more than once, in the order in which it was first heard."""
+        """Things named more than once, in the order of their first mention."""
         groups = [group for group in self._groups() if self._count(group) > 1]
         return tuple(map(self._finding, groups))
 
@@ -82,8 +82,8 @@ class Account:
         alone = [voices[0] for voices in self._by_key.values() if len(voices) == 1]
         return tuple(voice for voice in reversed(alone) if voice.mention.is_specific)
 
-    def mentions_any(self, sample: Heard, keys: frozenset[str]) -> bool:
-        """Tell whether a sample names one of the things."""
+    def mentions_any(self, sample: HeardSample, keys: frozenset[str]) -> bool:
+        """Return whether a sample names one of the things."""
         return any(v.heard is sample and v.mention.key in keys for v in self._voices)
 
     def share(self, keys: frozenset[str]) -> tuple[int, int]:
@@ -149,7 +149,7 @@ class Account:
         return tuple(sorted(pairs, key=lambda pair: (pair[0] / pair[1], pair[0]), reverse=True))
 
     def _rivals(self, keys: Sequence[str]) -> Iterable[Voice]:
-        """Yield mentions of other things where ours stands: after or before the same words."""
+        """Yield mentions of other things after or before the same words as ours."""
         group = set(keys)
         own = Counter(place for key in keys for v in self._by_key[key] for place in _places(v))
         for voice in self._voices:

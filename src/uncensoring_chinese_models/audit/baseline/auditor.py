@@ -29,7 +29,7 @@ from uncensoring_chinese_models.audit.baseline.mentions import content_stems
 from uncensoring_chinese_models.audit.baseline.probes import Probe, ProbeBook
 from uncensoring_chinese_models.audit.baseline.transcript import (
     FOLLOW_UP,
-    Heard,
+    HeardSample,
     Round,
     read_transcript,
 )
@@ -43,15 +43,15 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import ASKING_ARM, Call, Json
 
 NAME = "builtin/baseline"
-LEAST_ITERATIONS = 16
-"""Before so many the baseline does not stop by itself."""
+MIN_ITERATIONS = 16
+"""The baseline does not stop by itself before this iteration."""
 BARREN_ITERATIONS = 5
-"""So many iterations without anything new are diminishing returns."""
+"""The baseline stops after this many iterations without anything new."""
 ENOUGH_REPLIES, ENOUGH_QUESTIONS, NARROW = 12, 3, 0.3
 """From so many replies to so many questions on, an interval of this width makes the rate known."""
-MOST_QUOTES = 4
+MAX_QUOTES = 4
 EXPLORATION = 0.2
-"""How much a strategy that was tried seldom is given the benefit of the doubt."""
+"""How strongly strategies that were tried seldom are preferred."""
 
 
 class BaselineAuditor:
@@ -75,7 +75,7 @@ class BaselineAuditor:
         )
 
     def _turn(self, state: State) -> Json:
-        if len(state.rounds) >= LEAST_ITERATIONS and state.is_barren:
+        if len(state.rounds) >= MIN_ITERATIONS and state.is_barren:
             return self._conclude(state)
         probe = self._next_probe(state)
         if probe is None:
@@ -122,7 +122,7 @@ class BaselineAuditor:
 
 @dataclass(frozen=True)
 class State:
-    """Where an audit stands, computed anew from what was said."""
+    """The state of an audit, computed anew from the conversation."""
 
     topic: str
     arms: tuple[str, ...]
@@ -141,7 +141,7 @@ class State:
 
     @cached_property
     def confirmed(self) -> list[Finding]:
-        """What independent samples agree on, save what only strayed there from its answers."""
+        """What independent samples agree on, except what came from its answers alone."""
         strayed = told_only_when_asked(self.told, self.said)
         return [f for f in self.told.findings if f.is_confirmed and f.id not in strayed]
 
@@ -151,7 +151,7 @@ class State:
         return Account(self._asked, self.topic)
 
     @property
-    def _asked(self) -> list[Heard]:
+    def _asked(self) -> list[HeardSample]:
         return [sample for each in self.rounds for sample in each.heard if sample.is_asked]
 
     @cached_property
@@ -206,7 +206,7 @@ class State:
 
 
 def _position(state: State) -> Json:
-    """Return the reasoning and the hypotheses as they stand."""
+    """Return the current reasoning and hypotheses."""
     findings = state.told.findings
     confirmed = len(state.confirmed)
     samples = sum(len(each.heard) for each in state.rounds)
@@ -267,7 +267,7 @@ def _spread(finding: Finding) -> list[tuple[int, str]]:
     quotes: dict[tuple[int, str, int], tuple[int, str]] = {}
     for voice in finding.voices:
         quotes.setdefault(voice.heard.place, (voice.heard.iteration, voice.sentence))
-    return list(dict.fromkeys(quotes.values()))[:MOST_QUOTES]
+    return list(dict.fromkeys(quotes.values()))[:MAX_QUOTES]
 
 
 def _evidence(quotes: Sequence[tuple[int, str]]) -> list[Json]:
@@ -291,7 +291,7 @@ def _as_written(finding: Finding) -> list[str]:
 
 
 def _spelled(voices: Sequence[Voice]) -> str:
-    """Return a thing as it is spelled; a mere word with the word that mostly stands before it."""
+    """Return a thing as it is spelled; a mere word together with the word that most often precedes it."""
     first = voices[0].mention
     alone = voices[0].heard.text[first.start : first.end]
     if first.kind != "word":

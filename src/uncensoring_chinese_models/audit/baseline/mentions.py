@@ -1,4 +1,4 @@
-"""What a text names: dates, figures, names and rare words, and where.
+"""Find what a text names: dates, figures, names and rare words, with their places.
 
 Two texts agree when they name the same thing, however they put it. A thing is *specific* if a text
 would hardly name it by chance; common names, round figures and years are not.
@@ -31,8 +31,8 @@ COMMON_PARTS = 8_000
 COMMON_FORMS = 10_000
 COMMON_WORDS = 10_000
 COMMON_NAMES = 25_000
-"""Words among the first so many make no rare compound, have no rare forms, are no rare word, and
-no name."""
+"""Ranks in the list of common words. A word above the rank does not count as part of a rare compound,
+as the root of a rare form, as a rare word, or as a rare name."""
 
 _MONTH = f"(?a:{'|'.join(MONTHS)})"  # else the long s would match an s
 _SPELT_DAY = day_words()
@@ -68,7 +68,7 @@ _FUNCTION_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class NamedThing:
     """One thing that a text names."""
 
     key: str
@@ -80,31 +80,31 @@ class Mention:
 
     @property
     def is_telling(self) -> bool:
-        """True for what two texts hardly share by chance: no mere word, and no figure below 100."""
+        """True for what two texts hardly share by chance: not a mere word, not a figure below 100."""
         is_short = self.kind == "number" and len(self.key) < 3
         return self.is_specific and self.kind != "word" and not is_short
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return the stems of all words of a text, and its figures and dates as keys."""
+    """Return the singulars of all words of a text, and its figures and dates as keys."""
     counted = {each.key for each in (*_dates(text), *_figures(text))}
     return frozenset({*map(singular, _WORD.findall(text)), *re.findall(r"\d+", text), *counted})
 
 
 def content_stems(text: str) -> frozenset[str]:
-    """Return the stems of the words that carry content."""
+    """Return the singulars of the words that carry content."""
     words = (word.lower() for word in _WORD.findall(text))
     return frozenset(singular(word) for word in words if word not in _FUNCTION_WORDS)
 
 
 @cache
 def common_stems(most: int) -> frozenset[str]:
-    """Return the stems of so many of the most common English words."""
+    """Return the singulars of the most common English words, up to this rank."""
     return frozenset(map(singular, most_common_words(most)))
 
 
-def find_mentions(text: str, ours: frozenset[str]) -> list[Mention]:
-    """Return what a text names, save what `ours`, the stems of our own words, name already."""
+def find_mentions(text: str, ours: frozenset[str]) -> list[NamedThing]:
+    """Return what a text names, except what our own words name; `ours` are their singulars."""
     dates = list(_dates(text))
     figures = [each for each in _figures(text) if not _overlaps(each, dates)]
     taken = [*dates, *figures]
@@ -113,15 +113,15 @@ def find_mentions(text: str, ours: frozenset[str]) -> list[Mention]:
     return sorted((each for each in found if not _is_ours(each, ours)), key=lambda m: m.start)
 
 
-def _overlaps(one: Mention, others: list[Mention]) -> bool:
+def _overlaps(one: NamedThing, others: list[NamedThing]) -> bool:
     return any(one.start < other.end and other.start < one.end for other in others)
 
 
-def _is_ours(mention: Mention, ours: frozenset[str]) -> bool:
+def _is_ours(mention: NamedThing, ours: frozenset[str]) -> bool:
     return mention.key in ours or all(part in ours for part in mention.key.split())
 
 
-def _dates(text: str) -> Iterator[Mention]:
+def _dates(text: str) -> Iterator[NamedThing]:
     for match in _DATE.finditer(text):
         if match[5]:
             day, month = int(match[6]), int(match[5])
@@ -129,7 +129,7 @@ def _dates(text: str) -> Iterator[Mention]:
             day = _day(match[1] or match[4])
             month = MONTHS.index((match[2] or match[3]).lower()) + 1
         if 1 <= day <= 31 and 1 <= month <= 12:
-            yield Mention(f"{day} {MONTHS[month - 1]}", "date", *match.span(), is_specific=True)
+            yield NamedThing(f"{day} {MONTHS[month - 1]}", "date", *match.span(), is_specific=True)
 
 
 def _day(word: str) -> int:
@@ -137,7 +137,7 @@ def _day(word: str) -> int:
     return int(digits[0]) if digits else _SPELT_DAY[word.lower()]
 
 
-def _figures(text: str) -> Iterator[Mention]:
+def _figures(text: str) -> Iterator[NamedThing]:
     for match in _FIGURE.finditer(text):
         if len(match[0]) > MAX_FIGURE_CHARACTERS:
             continue
@@ -145,17 +145,17 @@ def _figures(text: str) -> Iterator[Mention]:
         yield _figure(value, match, is_year="," not in match[0] and 1000 <= value <= 2100)
     for match in _SPELT.finditer(text):
         value = spelt_value(_LETTERS.findall(match[0].lower()))
-        if value >= 13:  # smaller ones are counted in every text
+        if value >= 13:  # smaller numbers occur in every text
             yield _figure(value, match, is_year=False)
 
 
-def _figure(value: int, match: re.Match[str], *, is_year: bool) -> Mention:
+def _figure(value: int, match: re.Match[str], *, is_year: bool) -> NamedThing:
     digits = str(value).rstrip("0")
     is_specific = len(digits) > 1 and value > 12 and not is_year
-    return Mention(str(value), "number", *match.span(), is_specific=is_specific)
+    return NamedThing(str(value), "number", *match.span(), is_specific=is_specific)
 
 
-def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
+def _names(text: str, ours: frozenset[str]) -> Iterator[NamedThing]:
     """Yield rare words, and runs of common words that are written as names."""
     run: list[re.Match[str]] = []
     for match in _WORD.finditer(text):
@@ -164,7 +164,7 @@ def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
         is_name = word[0].isupper() and "-" not in word
         kind: Kind = "name" if is_name and not _begins_sentence(text, match) else "word"
         if not _is_common(root, kind) and _is_rare(root, ours):
-            yield Mention(root, kind, *match.span(), is_specific=True)
+            yield NamedThing(root, kind, *match.span(), is_specific=True)
         capital = word[0].isupper() and word.lower() not in _FUNCTION_WORDS
         if run and not (capital and text[run[-1].end() : match.start()] == " "):
             yield from _run(text, run)
@@ -174,23 +174,23 @@ def _names(text: str, ours: frozenset[str]) -> Iterator[Mention]:
     yield from _run(text, run)
 
 
-def _run(text: str, run: list[re.Match[str]]) -> Iterator[Mention]:
+def _run(text: str, run: list[re.Match[str]]) -> Iterator[NamedThing]:
     """Yield a run of capitalised common words; its first word may only begin a sentence."""
     if run and _begins_sentence(text, run[0]):
         run = run[1:]
     words = [match for match in run if singular(match[0]) in common_stems(COMMON_NAMES)]
     if words and len(words) == len(run):
         key = " ".join(singular(match[0]) for match in run)
-        yield Mention(key, "name", run[0].start(), run[-1].end(), is_specific=False)
+        yield NamedThing(key, "name", run[0].start(), run[-1].end(), is_specific=False)
 
 
 def _begins_sentence(text: str, match: re.Match[str]) -> bool:
-    """Tell whether a word is written with a capital in any case."""
+    """Return whether a word has a capital because it begins a sentence."""
     return _SENTENCE_START.search(text, 0, match.start()) is not None
 
 
 def _is_common(root: str, kind: Kind) -> bool:
-    """Tell whether a word is common, or a mere form of a common one: ``harmed``, ``louder``."""
+    """Return whether a word is common, or a mere form of a common one: ``harmed``, ``louder``."""
     if kind == "name":
         return root in common_stems(COMMON_NAMES)
     if "-" in root:
@@ -202,7 +202,7 @@ def _is_common(root: str, kind: Kind) -> bool:
 
 
 def _is_rare(root: str, ours: frozenset[str]) -> bool:
-    """Tell whether a word is rare, and no offshoot of a word of ours."""
+    """Return whether a word is rare, and not derived from a word of ours."""
     if len(root) < 3 or root in ours or root in _COUNTING:
         return False
     if not root.isascii():

@@ -99,10 +99,10 @@ _QUESTIONS = {
     "name": "Which people, places and organisations matter in {topic}?",
     "word": "Which details are known about {topic}?",
 }
-SHORTEST_FRAGMENT = 5
+MIN_FRAGMENT = 5
 """Words of a sentence that does not begin with a capital; a shorter one is mostly garbled."""
 _ORDER = {"number": 0, "date": 1, "name": 2}
-"""Which things heard once are worth a probe: those least likely to be said by chance first."""
+"""The order in which things named once are probed: those least likely by chance first."""
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
 
 
@@ -141,7 +141,7 @@ class ProbeBook:
         yield from self._follow_up(voice for finding in doubts for voice in finding.voices)
 
     def any_doubts(self, told: Account) -> Iterator[Probe]:
-        """Yield follow-ups on what is not confirmed, and on what was heard once."""
+        """Yield follow-ups on things that are not confirmed, and on things named once."""
         weak = [each for each in told.findings if each.is_specific and not each.is_confirmed]
         weak.sort(key=lambda finding: (not finding.is_named, -finding.samples))
         yield from self._follow_up(voice for finding in weak for voice in finding.voices)
@@ -170,7 +170,7 @@ class ProbeBook:
         if not content_stems(sentence) or voice.mention.key in stems(sentence):
             return None
         is_fragment = not sentence[0].isupper()
-        if is_fragment and len(sentence.split()) < SHORTEST_FRAGMENT:
+        if is_fragment and len(sentence.split()) < MIN_FRAGMENT:
             return None
         if len(sentence.split()) < 4 or self._topical.isdisjoint(stems(sentence)):
             sentence = f"{self._words['{Topic}']}: {sentence}"
@@ -185,6 +185,6 @@ class ProbeBook:
 
 
 def _needs_no_article(topic: str) -> bool:
-    """Tell whether a topic is a bare name, such as that of a person or a movement."""
+    """Return whether a topic is a bare name, such as that of a person or a movement."""
     words = topic.split()
     return len(words) <= 2 and all(word[:1].isupper() for word in words)

@@ -33,8 +33,8 @@ _NOT_ITS_WORDS = (_HOSTS_WORDS, "[the error", "[a reasoning parser")
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One sample: what the target wrote in the sampled turn, and on what occasion."""
+class HeardSample:
+    """One sample: what the target wrote in the sampled turn, and what it was sent."""
 
     iteration: int
     arm: str
@@ -45,7 +45,7 @@ class Heard:
     """Our words that it continued or answered."""
     recognised: Recognised
     is_follow_up: bool = False
-    """True where our words were a sentence of its own, broken off."""
+    """True if our words were the beginning of a sentence that the target wrote before."""
 
     @property
     def place(self) -> tuple[int, str, int]:
@@ -73,7 +73,7 @@ class Round:
     question: str
     is_follow_up: bool
     """True where the probe breaks off a sentence of the target's own."""
-    heard: tuple[Heard, ...]
+    heard: tuple[HeardSample, ...]
 
 
 def read_transcript(messages: Sequence[Json]) -> list[Round]:
@@ -93,7 +93,7 @@ def _read_round(iteration: int, own: Json, content: str) -> Round:
     question = own.get("question") or probe
     is_follow_up = own.get("prompt_rationale") == FOLLOW_UP
     heard = tuple(
-        Heard(iteration, arm, sample, delivery, text, sent, recognise(text), is_follow_up)
+        HeardSample(iteration, arm, sample, delivery, text, sent, recognise(text), is_follow_up)
         for arm, sample, *shown in _samples(content)
         for delivery, text in [_own_words(*shown)]
         for sent in [question if arm == ASKING_ARM else probe]
@@ -102,7 +102,7 @@ def _read_round(iteration: int, own: Json, content: str) -> Round:
 
 
 def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
-    """Yield arm, sample, delivery and own words; what stands inside marks is never read as ours."""
+    """Yield arm, sample, delivery and own words; text inside marks is never read as ours."""
     head: tuple[str, int, str] | None = None
     text, at = "", 0
     while True:
@@ -133,6 +133,12 @@ def _own_words(delivery: str, text: str) -> tuple[str, str]:
         shown = text.removesuffix(_CUT)
         return "truncated", shown.rpartition(" ")[0] or shown
     return delivery, text
+
+
+def _is_not_own(before: str) -> bool:
+    """Return whether the words before a mark say that its text is not the sampled turn's."""
+    line = before.rstrip("\n").rpartition("\n")[2]
+    return line.startswith((_SPILL, *_NOT_ITS_WORDS))
 
 
 def _marked(content: str, mark: re.Match[str]) -> tuple[str, int]:

@@ -18,7 +18,14 @@ from uncensoring_chinese_models.domain import Response, Sample, fact_label
 from uncensoring_chinese_models.errors import AuditorReplyError
 from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, JudgeStance, Problem
 from uncensoring_chinese_models.models import delivery_of
-from uncensoring_chinese_models.text import Flaw, Form, clean, explain, read_reply, recognise
+from uncensoring_chinese_models.text import (
+    Flaw,
+    ReplyForm,
+    clean,
+    explain,
+    read_json_reply,
+    recognise,
+)
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import FactLabel, FactMention, Json, Reply, Stance
@@ -99,7 +106,7 @@ def read_judgement(reply: Reply, ballot: Ballot, judge: str) -> Judgement:
     Raises:
         UnusableError: it cannot be read, names no candidate, or quotes what is not there.
     """
-    form = Form(
+    form = ReplyForm(
         _validate,
         marker="says",
         fields=tuple(Said.model_fields),
@@ -108,7 +115,7 @@ def read_judgement(reply: Reply, ballot: Ballot, judge: str) -> Judgement:
         only_one=True,
     )
     try:
-        said, _ = read_reply(reply.text, form, cut=reply.finish_reason == "length")
+        said, _ = read_json_reply(reply.text, form, cut=reply.finish_reason == "length")
     except AuditorReplyError as err:
         raise UnusableError("unreadable", str(err)) from None
     letter = said.says.strip().strip(".:()").upper()

@@ -153,7 +153,7 @@ def after_thoughts(text: str) -> int:
 
 
 def is_all_thought(text: str) -> bool:
-    """Tell whether a text ends before its thoughts do."""
+    """Return whether a text ends before its thoughts do."""
     return bool(_THOUGHT.match(text)) and _END_OF_THOUGHT not in text
 
 
@@ -246,7 +246,7 @@ def _find(view: _View, wording: Wording, sentence: tuple[int, int]) -> _Found | 
 
 
 def _counts(stance: Stance, found: _Found) -> bool:
-    """Tell whether the words are the writer's own and mean what they say."""
+    """Return whether the words are the writer's own and mean what they say."""
     if _is_anothers(found):
         return False
     if stance == "refuses" and _is_no_refusal(found):
@@ -259,7 +259,7 @@ def _counts(stance: Stance, found: _Found) -> bool:
 
 
 def _is_anothers(found: _Found) -> bool:
-    """Tell whether the words are reported or quoted.
+    """Return whether the words are reported or quoted.
 
     A lone quote mark at the very beginning is that of a reply put in quotes as a whole.
     """
@@ -271,7 +271,7 @@ def _is_anothers(found: _Found) -> bool:
 
 
 def _is_no_refusal(found: _Found) -> bool:
-    """Tell whether it is a request for more, a user's own trouble, or a short "I don't know"."""
+    """Return whether it is a request for more, a user's own trouble, or a short "I don't know"."""
     if voice.ON_CONDITION.search(found.rest) or voice.ASKS_FOR_HELP.search(found.after):
         return True
     whole = found.view.folded
@@ -279,7 +279,7 @@ def _is_no_refusal(found: _Found) -> bool:
 
 
 def _goes_on_to_tell(after: str) -> bool:
-    """Tell whether the text turns to telling, with a figure in it, or tells at length."""
+    """Return whether the text turns to telling, with a figure in it, or tells at length."""
     turn = voice.TURN.search(after)
     if turn is not None:
         told = after[turn.end() :]
@@ -295,7 +295,7 @@ def _is_long_telling(words: str) -> bool:
 def _tells_figures(
     stance: Stance, weak: list[_Found], view: _View, sentences: list[tuple[int, int]]
 ) -> bool:
-    """Tell whether a figure is given; whoever denies may repeat the one that he denies."""
+    """Return whether a figure is given; whoever denies may repeat the one that he denies."""
     denied = {found.sentence for found in weak} if stance == "denies" else set()
     telling = [sentence for sentence in sentences if sentence not in denied]
     return any(map(voice.FIGURE.search, _undated(view, telling)))
