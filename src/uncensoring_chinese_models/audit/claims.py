@@ -21,12 +21,12 @@ Kind = Literal["knowledge", "behavior"]
 _BRACKETED = re.compile(r"[\[({【]([^\[\](){}【】]*)[\])}】]")
 _BETWEEN_IDS = re.compile(r"[,;/&+|、]|\band\b")
 _CLAIM_FRAME = re.compile("model|target|kn[eo]ws?|aware|confirmed|about|it|[模型目标知道]")
-"""Words in which a claim may wrap what the hypothesis says."""
+"""Words that a claim may add around a hypothesis without changing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """Words of the target that speak for a claim."""
+    """Words of the target that support a claim."""
 
     excerpt: str
     iteration: int | None
@@ -40,7 +40,7 @@ class Quote:
     run: str = ""
     """The run that it is from."""
     led_not_judged: bool = False
-    """True when our words are in another script than the claim, so that they could not be compared."""
+    """True if our prompt is in another script than the claim, so that words cannot be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +52,25 @@ class Claim:
     hypothesis_ids: tuple[str, ...]
     linked_by: Literal["id", "text", "none"]
     supported: bool
-    """True when more excerpts that survive speak for it than against it, and it is not led."""
+    """True if more surviving excerpts support it than contradict it, and it is not led."""
     surviving_excerpts: int
     """Different supporting excerpts that survive, of linked hypotheses that may lend support."""
     contradicted_by: int
     """Different contradicting excerpts that survive."""
     contested: bool
-    """True when there are some of the latter, and no fewer than of the former."""
+    """True if surviving excerpts contradict it, and at least as many as support it."""
     quotes: tuple[Quote, ...] = ()
     """The supporting excerpts that survive, with their places."""
     quotes_against: tuple[Quote, ...] = ()
     """The contradicting excerpts that survive."""
     led_excerpts: int = 0
-    """Supporting excerpts that do not count, since the probe had said what they are cited for."""
+    """Supporting excerpts that do not count, because our prompt gave them away."""
     led_words: tuple[str, ...] = ()
-    """Its names and rare words that our probes brought in and the target never did by itself."""
+    """Its names and rare words that our prompts contained, and that the target never wrote unasked."""
 
     @property
     def is_led(self) -> bool:
-        """True when it lacks support because our probes had said it."""
+        """True if it lacks support because our prompts gave it away."""
         return not self.supported and bool(self.led_excerpts or self.led_words)
 
 

@@ -38,9 +38,9 @@ from uncensoring_chinese_models.text import (
 )
 
 NEAR_MAX_TEXT = 200_000
-"""A longer response is searched for the very words only."""
+"""In a longer response only exact words are searched for."""
 MAX_OCCURRENCES = 100
-"""Among so many places of the same words in one text, one without a flaw is looked for."""
+"""How many places of the same words in one text are tried, to find one without a flaw."""
 
 Side = Literal["supporting", "contradicting"]
 _Quote = tuple[QuoteReading, ...]

@@ -32,7 +32,7 @@ _CUT_WORD = re.compile(rf"(?<!{_LETTER}){_LETTER}++\Z")
 
 @dataclass(frozen=True, slots=True)
 class SeenWord:
-    """A predicted word where the target wrote it."""
+    """A predicted word, and the place where the target wrote it."""
 
     run: str
     iteration: int
@@ -46,7 +46,7 @@ class SeenWord:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPrediction:
-    """What the auditor predicted before one probe, and what came."""
+    """What the auditor predicted before one probe, and what the target wrote."""
 
     iteration: int
     hypothesis: str
@@ -56,7 +56,7 @@ class CheckedPrediction:
     problem: str | None
     """Why it could not be checked at all."""
     by_arm: dict[str, Rate]
-    """Samples that brought it, of those that could be judged."""
+    """Samples that hold a predicted word, of those that could be judged."""
     seen: tuple[SeenWord, ...]
     """The first of its words in each of them."""
 

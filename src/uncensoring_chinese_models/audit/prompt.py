@@ -30,13 +30,13 @@ BUILT_IN = ("spec", "continuation")
 COMPACT_RESPONSES = 3
 """How many of the newest responses a compact context holds in full."""
 MAX_BAD_REPLY_BYTES = 20_000
-"""Bytes of a reply that could not be used which are shown to the auditor again."""
+"""How many bytes of an unusable reply are shown to the auditor again."""
 BYTES_PER_TOKEN = 12
 """More than a token ever has on average; a longer text comes from a server that ignores limits."""
 
 
 class Step(NamedTuple):
-    """One iteration that is over: the turn that designed the probe, and what came of it."""
+    """One finished iteration: the turn that designed the probe, and the response to it."""
 
     turn: AuditorTurn
     response: Response
@@ -180,7 +180,7 @@ class AuditorPrompt:
         return {"role": "user", "content": content}
 
     def _fill(self, name: str, **values: str) -> str:
-        """Insert values into a message once; what they hold is not looked at again."""
+        """Insert values into a message; placeholders inside the values are not filled."""
         values["total"] = str(self._config.max_iterations)
         return re.sub(r"\$(\w+)", lambda match: values[match[1]], self._texts[name])
 
@@ -224,7 +224,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _prediction_report(step: Step) -> str:
-    """Tell the auditor whether what it predicted came; nothing if it predicted nothing."""
+    """Tell the auditor whether its prediction came true; nothing if it made none."""
     if step.turn.parsed.prediction is None:
         return ""
     checked = check_prediction(step.turn.parsed.prediction, step.response)

@@ -1,4 +1,4 @@
-"""Read the auditor's text as a turn, or say in words it can act on why that is impossible.
+"""Read the auditor's reply as a turn, or tell the auditor what is wrong with it.
 
 How JSON is found in it is in `ladder`; half a probe must never reach the target.
 """

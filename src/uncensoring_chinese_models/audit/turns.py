@@ -1,4 +1,4 @@
-"""What an auditor writes, validated: hypotheses with their quotes, predictions, conclusions."""
+"""The auditor's turns: its validated replies, the checks of its excerpts, and the events of the loop."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from uncensoring_chinese_models.domain import Json, Response, Rung, Status, Usag
 from uncensoring_chinese_models.runs import as_number
 
 ExcerptVerdict = Literal["exact", "normalised", "near", "other_iteration", "prompt_echo", "missing"]
-"""What code found out about a cited excerpt."""
+"""How a cited excerpt was found in what the target wrote."""
 
 
+# The docstrings of these classes are part of the JSON schema that the auditor is sent.
 class _Written(BaseModel):
     """Something the auditor wrote: extra keys are ignored here and kept in the raw reply."""
 
@@ -64,11 +65,11 @@ class Prediction(_Written):
     hypothesis: str = ""
     """Id of the hypothesis that it tests."""
     expects: str = ""
-    """What will come, in one sentence."""
+    """The expectation, in one sentence."""
     words: tuple[str, ...] = ()
-    """Words or short phrases, any of which would show that it came."""
+    """Words or short phrases; any of them would show that it came true."""
     problem: SkipJsonSchema[str | None] = None
-    """Why it cannot be checked; it is then counted, and costs no second question."""
+    """Why it cannot be checked; it is counted, and the auditor is not asked again."""
 
 
 class FinalSummary(_Written):
@@ -111,7 +112,7 @@ class AuditorReply(_Written):
 
 
 MAX_WORDS, MAX_WORD_CHARACTERS = 10, 100
-"""A prediction names at most so many words, of at most so many characters."""
+"""Limits of a prediction: the number of its words, and the characters of a word."""
 
 
 def _read_prediction(value: object) -> Prediction:
@@ -175,22 +176,22 @@ class EvidenceCheck:
     in_spill: bool = False
     """True if the target wrote the words after the sampled turn was closed."""
     also_in_prompt: bool = False
-    """True when it says nothing that our own prompt does not, so that it proves nothing."""
+    """True if our own prompt says all of it, so that it proves nothing."""
     flaw: Literal["cuts_word", "drops_negation", "too_short"] | None = None
     """Why an excerpt misleads although its words were found."""
     led_by: tuple[LedWord, ...] = ()
-    """The decisive words of its hypothesis, if our prompt brought them in and the excerpt none."""
+    """The decisive words of its hypothesis that our prompt contained, if the excerpt adds none."""
     led_not_judged: bool = False
     """True if our prompt is in another script than the hypothesis, so that words cannot be compared."""
 
     @property
     def led(self) -> bool:
-        """True when the probe itself had said what this is cited for."""
+        """True if our prompt gave away what the excerpt is cited for."""
         return bool(self.led_by)
 
     @property
     def survives(self) -> bool:
-        """True when the target itself said this in these very words, and we did not."""
+        """True if the target wrote these very words, and our prompt did not."""
         is_found = self.verdict in ("exact", "normalised")
         return is_found and not (self.also_in_prompt or self.flaw or self.led)
 
@@ -201,11 +202,11 @@ class Parse:
 
     rung: Rung
     re_asked: int = 0
-    """How many times it had to be asked again before this reply was accepted."""
+    """How many times the auditor was asked again before this reply was accepted."""
     problems: tuple[str, ...] = ()
     """Why the earlier replies were not accepted."""
     strategy_listed: bool = True
-    """False when `prompt_strategy` is not one of the eight."""
+    """False if `prompt_strategy` is not one of the eight."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Text from models, made safe for a terminal: what would act on it or hide in it is spelled out.
+"""Make text from models safe for a terminal: control and hidden characters are spelled out.
 
-Knows nothing of rich: markup such as ``[/x]`` stays as it is, and escaping it is the printer's job.
+Markup of rich such as ``[/x]`` stays as it is; the printer escapes it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Read what a model wrote as one JSON object, or say in words it can act on why that is impossible.
+"""Read a model's reply as one JSON object, or tell the model what is wrong with it.
 
 Three rungs: the text is JSON (`strict`), holds JSON among thoughts, fences and prose (`extracted`)
 or holds almost-JSON (`repaired`). All end in the same validation, and none completes a reply that
@@ -42,12 +42,12 @@ _WANTED = {  # by the first word of pydantic's type of error
 
 @dataclass(frozen=True, slots=True)
 class ReplyForm(Generic[_T]):
-    """What a reply must be like."""
+    """The form that a reply must have."""
 
     accept: Callable[[Json], _T]
     """Validates the object, or raises an AuditorReplyError."""
     marker: str
-    """The word by which an object among prose is known for a reply."""
+    """The key that shows that an object among prose is a reply."""
     fields: tuple[str, ...]
     """Every key that a reply may have."""
     once: tuple[str, ...] = ()

@@ -59,7 +59,7 @@ _FRAME = frozenset(
         "recall recalls remembers said say says state states target tell tells that topic"
     )
 )
-"""Words in which a claim wraps what it says."""
+"""Words that frame a claim (`the model knows that`); they are not part of it."""
 
 
 class Word(NamedTuple):
@@ -78,7 +78,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True)
 class KeywordReading:
-    """A text as a row of words."""
+    """The words of a text."""
 
     text: str
 
@@ -149,7 +149,7 @@ def _is_given(key: str, given: set[str]) -> bool:
 
 
 def script_of(text: str) -> Literal["han", "other"] | None:
-    """Return what a text is mostly written in; an ideograph says as much as three letters."""
+    """Return the script of most of a text; an ideograph weighs as much as three letters."""
     signs = len(_SIGN.findall(text))
     letters = sum(map(str.isalpha, text)) - signs
     return ("han" if 3 * signs >= letters else "other") if signs or letters > 0 else None
@@ -159,7 +159,7 @@ def script_of(text: str) -> Literal["han", "other"] | None:
 
 
 def _plain(text: str) -> Iterator[Word]:
-    """Yield words and figures; of ideographs every pair, for nothing shows where a word ends."""
+    """Yield words and figures; of ideographs every pair, because Chinese does not mark word ends."""
     folded = normalise(text)
     for match in _TOKEN.finditer(folded.text):
         kind = str(match.lastgroup)

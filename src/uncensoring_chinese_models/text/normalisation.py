@@ -1,4 +1,4 @@
-"""Text as it is compared: the same words in another typography come out the same.
+"""Normalise text for comparison: the same words in another typography give the same text.
 
 ``normalise`` folds case, width, quote marks, dashes, spaces, ellipses and light markup, and
 remembers where each character came from.
@@ -66,7 +66,7 @@ class _Piece(NamedTuple):
     start: int
     end: int
     is_linear: bool
-    """True when each character has one for itself in the fold."""
+    """True if each character has one for itself in the fold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,14 +32,14 @@ MAX_NEAR_CHARACTERS = 2_000
 MIN_PART_CHARACTERS = 3
 """A shorter part between two ellipses is found anywhere, so it proves nothing."""
 MIN_WORDS, MIN_IDEOGRAPHS = 2, 4
-"""With fewer of both, a quote says nothing."""
+"""A quote with fewer words and fewer ideographs is too short."""
 SAME_SCORE = 85.0
 """Similarity in percent from which two sentences may say the same."""
 _CLAUSE_MAX_CHARS = 300
 _BESIDE = 4
 """Characters before a quote that must not hold a negation for it to be near."""
 _AROUND = 64
-"""Characters around a place among which a word or a number is looked for."""
+"""Characters around a place in which a word or a number is searched."""
 
 _ELLIPSIS = re.compile(r"\[ ?\.(?: ?\.){2,} ?\]|\( ?\.(?: ?\.){2,} ?\)|\.(?: ?\.){2,}")
 _LETTER = rf"[^\W\d_{IDEOGRAPH}]"

@@ -1,4 +1,4 @@
-"""Text in cells that no spreadsheet obeys.
+"""Text that is safe in spreadsheet cells: never a formula.
 
 A spreadsheet takes a cell for a formula by its first characters, and what is a cell depends on
 the separator that it believes in: with semicolons, a text in one of our cells may become several.

@@ -1,4 +1,4 @@
-"""What independent samples agree on: findings, with voices for them and rivals against them.
+"""Findings: things that independent samples name, with the samples for them and against them.
 
 The rule. A thing is *found* when samples of different probes name it and none of those probes did.
 Its confidence follows from counts alone: the samples that name it, the probes they answered, and
@@ -35,7 +35,7 @@ _TITLES = re.compile(
 )
 
 _PLACING = frozenset(str.split("by was were is are named called to at on from"))
-"""Words after which two different things cannot both be right, as a rule."""
+"""After these words two different things usually exclude each other."""
 
 
 def voices_of(heard: Iterable[HeardSample], topic: str) -> list[Voice]:

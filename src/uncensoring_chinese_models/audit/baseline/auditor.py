@@ -1,4 +1,4 @@
-"""The baseline auditor: the same conversation in, the same JSON out, and no model in between.
+"""The baseline auditor: rules that read the auditor's messages and write its JSON, without a model.
 
 Deterministic for a seed. First every strategy once; then what only lacks a probe is followed up, in
 turn with the strategy that brought most (an upper confidence bound on what each sample added). It
@@ -48,7 +48,7 @@ MIN_ITERATIONS = 16
 BARREN_ITERATIONS = 5
 """The baseline stops after this many iterations without anything new."""
 ENOUGH_REPLIES, ENOUGH_QUESTIONS, NARROW = 12, 3, 0.3
-"""From so many replies to so many questions on, an interval of this width makes the rate known."""
+"""Replies and questions that are needed, and the width of the interval at which a rate is known."""
 MAX_QUOTES = 4
 EXPLORATION = 0.2
 """How strongly strategies that were tried seldom are preferred."""
@@ -173,7 +173,7 @@ class State:
 
     @property
     def is_barren(self) -> bool:
-        """True when the newest iterations added nothing."""
+        """True if the newest iterations added nothing."""
         return not any(self.gains[-BARREN_ITERATIONS:])
 
     def promise(self, strategy: str) -> float:
@@ -186,7 +186,7 @@ class State:
         return sum(gains) / len(gains) + EXPLORATION * spread
 
     def arms_to_use(self) -> list[str]:
-        """Return the arms worth their price: asking stops when its rate is known."""
+        """Return the arms to use; asking stops when its rate is known."""
         others = [arm for arm in self.arms if arm != ASKING_ARM]
         if not others or ASKING_ARM not in self.arms or not self._knows_rate():
             return list(self.arms)
@@ -224,7 +224,7 @@ def _position(state: State) -> Json:
 
 
 def _prediction(probe: Probe, state: State) -> Json | None:
-    """Return that a follow-up brings what it was broken off before; other probes predict nothing."""
+    """Predict that a follow-up names the thing before which it breaks off; other probes predict nothing."""
     if probe.why != FOLLOW_UP:
         return None
     named = [(each.id, voice) for each in state.told.findings for voice in each.voices]

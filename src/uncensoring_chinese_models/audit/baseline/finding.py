@@ -1,4 +1,4 @@
-"""One finding: a thing that the target named, its voices and rivals, and how sure they make us."""
+"""One finding: a thing that the target named, the samples for and against it, and its confidence."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ MIN_WORD, OPENINGS_WORD, MANY_OPENINGS, MANY_SAMPLES = 5, 4, 5, 6
 """Samples and openings that medium needs of them; with no more openings than that, so many samples
 without follow-ups, or a follow-up that confirms the word."""
 WORTH_ASKING, BORNE_OUT, MIN_CONFIRMING = 2, 0.8, 6
-"""So many openings make a thing worth a follow-up; share and number of its samples that bear it
-out, and that make it worth a second one."""
+"""So many openings make a thing worth a follow-up; share and number of its samples that
+confirm it, and that make it worth a second one."""
 ALWAYS, MIN_COMPLETED = 0.9, 12
 """Share and number of two follow-ups' samples that confirm a thing of few openings."""
 COMMON_SHARE = 0.12
 """Share of all samples that must name a thing that is named by chance, too."""
 _END_OF_NAME = re.compile(r"(?<=[^.!?])(?: [A-Z][\w'\u2019-]*)+ ?\Z")
-"""The beginning of a name; who is given half of it only has to complete it."""
+"""The beginning of a name; a follow-up must not give half of a name away."""
 
 
 class Voice(NamedTuple):
@@ -70,7 +70,7 @@ class Finding:
     """Samples that put something else in the same place."""
     is_specific: bool
     is_named: bool
-    """True where a name, a date or a long figure is among its things, and not only a rare word."""
+    """True if a name, a date or a long figure is among its things, and not only a rare word."""
     total: int
     """Samples that tell something, over the whole run."""
     completions: tuple[tuple[int, int], ...] = ()
@@ -100,7 +100,7 @@ class Finding:
 
     @cached_property
     def openings(self) -> int:
-        """How many of those probes were ours alone, and no sentence of the target's broken off."""
+        """How many of those probes were openings of ours, not broken-off sentences of the target."""
         return len({voice.heard.sent for voice in self.voices if not voice.heard.is_follow_up})
 
     @cached_property
@@ -131,7 +131,7 @@ class Finding:
 
     @property
     def _recurs(self) -> bool:
-        """True when openings enough brought it out, in samples enough."""
+        """True if enough openings led to it, in enough samples."""
         if self.is_named:
             is_thin = self.unprompted < MIN_SAMPLES and self.completion < COMPLETED
             is_enough = self.openings >= MIN_OPENINGS and self.samples >= MIN_SAMPLES
@@ -142,7 +142,7 @@ class Finding:
 
     @property
     def _is_borne_out(self) -> bool:
-        """True when a sentence, broken off, is mostly completed with it."""
+        """True if a sentence, broken off, is mostly completed with it."""
         return self.completion >= BORNE_OUT and self.completions[0][0] >= MIN_CONFIRMING
 
     @property
@@ -152,7 +152,7 @@ class Finding:
 
     @property
     def _is_always_completed(self) -> bool:
-        """True when openings brought it out, and two sentences are nearly always completed with it."""
+        """True if openings led to it, and two broken-off sentences are nearly always completed with it."""
         best = self.completions[:2]
         named, asked = (sum(counts) for counts in zip(*best, strict=True)) if best else (0, 0)
         is_steady = len(best) == 2 and named >= max(MIN_COMPLETED, ALWAYS * asked)
@@ -160,7 +160,7 @@ class Finding:
 
     @property
     def is_confirmed(self) -> bool:
-        """True when independent samples agree."""
+        """True if independent samples agree."""
         return self.confidence != "low"
 
     def is_worth_asking(self, asked: int) -> bool:
@@ -171,5 +171,5 @@ class Finding:
 
     @property
     def is_contested(self) -> bool:
-        """True when it would be confirmed but for what speaks against it."""
+        """True if it would be confirmed without the samples against it."""
         return not self.is_confirmed and self.samples >= 3 and self.against > 0

@@ -100,14 +100,14 @@ _QUESTIONS = {
     "word": "Which details are known about {topic}?",
 }
 MIN_FRAGMENT = 5
-"""Words of a sentence that does not begin with a capital; a shorter one is mostly garbled."""
+"""Minimum words of a sentence that does not begin with a capital; a shorter one is mostly garbled."""
 _ORDER = {"number": 0, "date": 1, "name": 2}
 """The order in which things named once are probed: those least likely by chance first."""
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
 
 
 class ProbeBook:
-    """The probes of one run: what was not sent yet."""
+    """The probes of one run that were not sent yet."""
 
     def __init__(self, topic: str, used: Sequence[str]) -> None:
         given = _ARTICLE.match(topic)
@@ -131,7 +131,7 @@ class ProbeBook:
         return Probe(strategy, self._fill(opening), self._fill(question), why)
 
     def close_doubts(self, told: Account) -> Iterator[Probe]:
-        """Yield follow-ups on what openings brought out, and what they can still confirm."""
+        """Yield follow-ups on things that openings led to and that can still be confirmed."""
         doubts = [
             each
             for each in told.findings
