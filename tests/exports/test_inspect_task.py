@@ -108,7 +108,7 @@ def test_retry_pays_for_nothing_twice(tmp_path, installed):
         sent = len(provider.requests) - answered
 
     assert failed.status == "error"
-    assert "goes on with it" in failed.samples[0].error.message
+    assert "resumes the run" in failed.samples[0].error.message
     assert read_log(tmp_path).status == "success", done.stdout + done.stderr
     run = load_run(only_run(tmp_path))
     assert run.status in ("completed", "max_iterations")

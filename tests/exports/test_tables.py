@@ -267,7 +267,7 @@ def test_what_cannot_be_read_is_named(runs, tmp_path):
 
     assert [run.name for run in found] == ["good", "odd"]  # what is no file is not judged by
     assert sorted(found.unreadable) == ["bad", "worse"]
-    assert "not what a run writes" in found.unreadable["bad"]
+    assert "is malformed" in found.unreadable["bad"]
 
 
 def test_stranger_cannot_lead_out_of_a_run(runs, tmp_path):
@@ -291,7 +291,7 @@ def test_runs_of_one_name_are_told_apart(runs, tmp_path):
     found = load_runs(tmp_path)
 
     assert [run.name for run in found] == ["one/same", "two/same"]
-    assert "the same run as one/same" in found.unreadable["three/same"]
+    assert "a copy of one/same" in found.unreadable["three/same"]
 
 
 def test_bundle_is_a_run(runs, tmp_path):

@@ -258,9 +258,9 @@ def test_a_folder_that_is_no_study_is_left_as_it_is(tmp_path):
     (site / "index.html").write_text("<h1>Mine</h1>", "utf-8")
     (site / "figures/verdicts.png").write_bytes(b"mine")
 
-    with pytest.raises(RunStoreError, match="is no study of this program"):
+    with pytest.raises(RunStoreError, match="is not a study of this program"):
         write_study(tmp_path / "runs", site)
-    with pytest.raises(RunStoreError, match="is no study of this program"):
+    with pytest.raises(RunStoreError, match="is not a study of this program"):
         write_study(tmp_path / "runs", tmp_path / "runs")
     assert (site / "index.html").read_text("utf-8") == "<h1>Mine</h1>"
     assert [path.name for path in (site / "figures").iterdir()] == ["verdicts.png"]

@@ -82,7 +82,7 @@ async def test_nothing_but_reading_is_answered(method):
     status, headers, body = await ask(method=method)
 
     assert (status, headers["allow"]) == (405, "GET, HEAD")
-    assert "for reading" in body
+    assert "read-only" in body
 
 
 async def test_head_is_answered():

@@ -154,7 +154,7 @@ def test_a_run_that_is_nested_too_deeply_says_so(viewer):
     others = (f"/run/{ids['nested']}", f"/compare?{both}", f"/compare.json?{both}")
 
     assert answer.status == 422
-    assert "deeper than any run" in answer.json()["error"]
+    assert "nested too deeply" in answer.json()["error"]
     assert {viewer.ask(path).status for path in others} <= {200, 422}
 
 

@@ -1,4 +1,4 @@
-"""The attempts of a run, read from its journal; whether its chain holds is for `verify` to say."""
+"""The attempts of a run, read from its journal; `verify` checks the hash chain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OF_REPLY = (
 
 
 def call_rows(files: RunFiles) -> Iterator[CallRow]:
-    """Yield every attempt in the order in which they were sent."""
+    """Yield every attempt, in the order of sending."""
     drafts: list[Json] = []
     under_way: dict[tuple[str, int], Json] = {}
     for record in _records(files):

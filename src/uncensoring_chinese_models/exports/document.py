@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def document_of(run: Run) -> str:
-    """Return the report of a run, and what it shows of each fact.
+    """Return the report of a run, with its results for each fact.
 
     Raises:
-        CorruptRunError: its summary is not what a run writes.
+        CorruptRunError: its summary is malformed.
     """
     if run.summary is None:
         parts = list(_unfinished(run))
@@ -30,8 +30,8 @@ def document_of(run: Run) -> str:
             parts = [report_markdown(run.summary)]
         except (AttributeError, KeyError, TypeError, ValueError) as err:
             raise CorruptRunError(
-                f"{run.name}/summary.json is not what a run writes ({type(err).__name__}: {err}); "
-                "leave this run out, or see what ucm verify says of it."
+                f"{run.name}/summary.json is malformed ({type(err).__name__}: {err}); leave this run "
+                "out, or see what ucm verify says about it."
             ) from err
     return "\n".join([*parts, *_facts(run.facts)])
 
@@ -85,7 +85,7 @@ def _unfinished(run: Run) -> Iterator[str]:
 
 
 def _facts(facts: Sequence[FactRow]) -> Iterator[str]:
-    """Yield the facts, one table for each judge."""
+    """Yield the facts, one table per judge."""
     for judge in dict.fromkeys(each.judge for each in facts):
         yield from ("", f"## Facts, by {as_markdown(judge)}", "")
         own = [each for each in facts if each.judge == judge]
@@ -143,14 +143,14 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 _ABOUT = """\
 What language models said when they were asked about matters of public record, and what an auditor
-made of it. Made from run directories by `ucm export` of uncensoring_chinese_models {version}.
+concluded from it. Made from run directories by `ucm export` of uncensoring_chinese_models {version}.
 
 **Choose a licence before you publish this**: the head of this file says `unknown`, since only you
-can say under which terms the texts may be passed on. Look at the texts first, too: they were
-written by models, may be false or offensive, and what your prompts and a host's errors hold is in
-here as it was. Nothing was sent anywhere to make this.
+can decide on the terms under which the texts may be passed on. Look at the texts first: models
+wrote them, and they may be false or offensive. Your prompts and the hosts' error messages are in
+here unchanged. Nothing was sent anywhere to make this dataset.
 
-Texts are as they came, but that a lone surrogate is spelled out (⟨U+D800⟩). Costs are USD.
+Texts are unchanged, except that lone surrogates are spelled out (⟨U+D800⟩). Costs are in USD.
 """
 
 

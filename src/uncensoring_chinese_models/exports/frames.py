@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.exports.rows import Row
 
 _IN_PANDAS = {str: "string", int: "Int64", float: "Float64", bool: "boolean"}
-"""Types that know what is missing, so that no count becomes a fraction."""
+"""Types with missing values, so that a column of integers stays one."""
 
 
 class _Libraries(NamedTuple):
@@ -36,7 +36,7 @@ def _libraries() -> _Libraries:
 
 
 def data_frame(table: type[Row], rows: Sequence[Row]) -> DataFrame:
-    """Return rows as a data frame with the table's columns, also without any row.
+    """Return rows as a data frame with the table's columns, even if there is no row.
 
     Raises:
         MissingExtraError: the extra `export` is not installed.
@@ -53,7 +53,7 @@ def data_frame(table: type[Row], rows: Sequence[Row]) -> DataFrame:
 
 
 def check_parquet() -> None:
-    """Refuse, before anything is made, if Parquet cannot be written.
+    """Raise an error before any work is done if Parquet cannot be written.
 
     Raises:
         MissingExtraError: the extra `export` is not installed.
@@ -62,7 +62,7 @@ def check_parquet() -> None:
 
 
 def write_parquet(path: Path, table: type[Row], rows: Sequence[Row]) -> None:
-    """Write rows under the table's schema, in which each column says what it holds."""
+    """Write rows with the table's schema, in which each column has a description."""
     pyarrow, parquet = _libraries()[1:]
     kinds = {
         str: pyarrow.string(),

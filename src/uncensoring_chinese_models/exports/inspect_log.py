@@ -36,16 +36,16 @@ if TYPE_CHECKING:
 
 TASK = "audit"
 WHOLE = ("completed", "max_iterations")
-"""How runs end that were not cut short."""
+"""Statuses of runs that were not cut short."""
 _FIRST_DAY = 0b0000000_0001_00001
-"""The first of January 1980, as archives write it."""
+"""1 January 1980 in the format of a ZIP archive."""
 
 
 def write_inspect_log(run: Run, path: Path) -> None:
     """Write the log of a run.
 
     Raises:
-        CorruptRunError: its files are not what a run writes.
+        CorruptRunError: its files are malformed.
         MissingExtraError: the extra `inspect` is not installed.
     """
     inspect = inspect_classes()
@@ -53,7 +53,7 @@ def write_inspect_log(run: Run, path: Path) -> None:
         log = inspect_log(run)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as err:
         raise CorruptRunError(
-            f"{run.name} is not what a run writes; no log can be made of it "
+            f"{run.name} is malformed; no log can be made of it "
             f"({type(err).__name__}: {text(str(err))[:300]})."
         ) from err
     inspect.log.write_eval_log(log, str(path))
@@ -106,14 +106,14 @@ def inspect_log(run: Run) -> Any:
 
 
 def _status(status: str) -> str:
-    """Return Inspect's word for how a run ended; one that was cut short may go on, but not there."""
+    """Return Inspect's word for the status of a run."""
     if status in WHOLE:
         return "success"
     return "error" if status in FAILED else "cancelled"
 
 
 def _in_words(run: Run) -> str | None:
-    """Say why a run ended before its time, if it did."""
+    """Say why a run ended early; None if it did not."""
     detail = (run.summary or {}).get("status_detail")
     return text(str(detail)) if detail else ENDED_EARLY.get(run.status)
 
@@ -134,7 +134,7 @@ def _results(sample: Any) -> Any:
 
 
 def _without_times(path: Path) -> None:
-    """Set the times of an archive's members to the first that there is: the run alone decides."""
+    """Set the times in an archive to a constant, so that the same run gives the same bytes."""
     content = bytearray(path.read_bytes())
     with zipfile.ZipFile(path) as archive:
         places = [member.header_offset + 10 for member in archive.infolist()]

@@ -36,7 +36,7 @@ def inspect_classes() -> SimpleNamespace:
 
 
 def check_inspect() -> None:
-    """Refuse, before anything is made, if Inspect is not installed.
+    """Raise an error before any work is done if Inspect is not installed.
 
     Raises:
         MissingExtraError: the extra `inspect` is not installed.
@@ -69,7 +69,7 @@ def scores_of(run: Run) -> Json:
 
 
 def identity(*parts: str) -> Any:
-    """Return a function that names the parts of a log, the same for the same run."""
+    """Return a function that makes ids for the parts of a log; the same run gives the same ids."""
     of_run = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
     def name(*of: object) -> str:
@@ -79,7 +79,7 @@ def identity(*parts: str) -> Any:
 
 
 def moment(stamp: object) -> datetime:
-    """Return a time of a run; the epoch if it is garbled."""
+    """Return a time of a run; the epoch if it cannot be read."""
     try:
         found = datetime.fromisoformat(str(stamp))
     except ValueError:
@@ -145,11 +145,11 @@ class _Sample:
             response = responses.pop(number, None)
             name = "final summary" if response is None else f"iteration {number}"
             yield from self._span(name, "iteration", self._iteration(turn, response))
-        for number, response in responses.items():  # a turn may be missing, the answer is there
+        for number, response in responses.items():  # a response whose turn is missing
             yield from self._span(f"iteration {number}", "iteration", self._probe(response))
 
     def _span(self, name: str, kind: str, inside: Iterator[Any]) -> Iterator[Any]:
-        """Yield a span with what is in it; it begins and ends when that does."""
+        """Yield a span and the events inside it; it begins with the first and ends with the last."""
         parent, own = getattr(self, "_parent", None), self._id("span", self._next())
         self._parent: str | None = own
         events = list(inside)
@@ -212,7 +212,7 @@ class _Sample:
             )
 
     def _call(self, sample: Json) -> Any:
-        """Return what went over the wire, so that a raw prompt can be read as it was."""
+        """Return the request and the response, so that a raw prompt can be read unchanged."""
         prompt = sample["formatted_prompt"]
         request = {"messages": sample["messages"]} if prompt is None else {"prompt": prompt}
         response = {"text": sample["text"], "finish_reason": sample.get("finish_reason")}
@@ -235,7 +235,7 @@ class _Sample:
         )
 
     def _at(self, moment: datetime, span: str | None = None) -> Json:
-        """Return what every event has: its id, its span and its time."""
+        """Return the fields of every event: its id, its span and its time."""
         return {
             "uuid": self._id("event", self._next()),
             "span_id": span or getattr(self, "_parent", None),
@@ -276,7 +276,7 @@ class _Sample:
         )
 
     def conversation(self) -> tuple[list[Any], Any]:
-        """Return all that the auditor was shown and wrote, up to its last turn."""
+        """Return everything that the auditor was shown and wrote, up to its last turn."""
         if not self._run.files.turns:
             return [], self._of.model.ModelOutput(model=self._own.auditor or "unknown")
         last = self._run.files.turns[-1]
@@ -287,12 +287,14 @@ class _Sample:
     # --- what was found, and what it cost -------------------------------------------------------
 
     def scores(self) -> Json:
-        """Return what was found, as numbers with an explanation."""
+        """Return the findings as numbers, each with an explanation."""
         own, score, summary = self._own, self._of.scorer.Score, self._run.summary
         found: Json = {}
         if own.claims is not None and summary is not None and self._run.files.kind != "probe":
             said = (summary.get("final_summary") or {}).get("conclusion")
-            told = f"{own.supported_claims} of {own.claims} claims have quotes that survive"
+            told = (
+                f"{own.supported_claims} of {own.claims} claims are supported by surviving quotes"
+            )
             found["supported_claims"] = score(
                 value=own.supported_claims, answer=_text(said), explanation=told
             )
@@ -328,7 +330,10 @@ class _Sample:
 
 
 def _usage(calls: Iterable[Json]) -> Any:
-    """Return tokens and cost of calls together; None if no server counted, no cost if one did not."""
+    """Return the sum of tokens and cost of calls.
+
+    None if no server counted tokens; the cost is None if that of any call is unknown.
+    """
     counted = [call for call in calls if fit(int, call.get("prompt_tokens")) is not None]
     if not counted:
         return None
@@ -345,21 +350,21 @@ def _usage(calls: Iterable[Json]) -> Any:
 
 
 def _asked(sample: Json) -> list[Json]:
-    """Return what the target was sent; a raw prompt stands as one message."""
+    """Return what the target was sent; a raw prompt becomes one message."""
     if sample["messages"] is not None:
         return list(sample["messages"])
     return [{"role": "user", "content": sample["formatted_prompt"] or ""}]
 
 
 def _content(content: Any) -> str:
-    """Return a message's words, also where it is made of parts."""
+    """Return the text of a message, also if it consists of parts."""
     if isinstance(content, str):
         return text(content)
     return text("\n".join(str(part.get("text", "")) for part in content))
 
 
 def _known(config: Json) -> Json:
-    """Return the settings of sampling that Inspect has words for."""
+    """Return the sampling settings that Inspect knows."""
     kinds = {"temperature": float, "top_p": float, "max_tokens": int, "seed": int}
     return {name: fit(kind, config.get(name)) for name, kind in kinds.items()}
 

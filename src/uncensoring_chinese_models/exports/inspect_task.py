@@ -1,10 +1,9 @@
 """An audit as a task of Inspect: `inspect eval uncensoring_chinese_models/audit -T config=FILE`.
 
-A thin adapter: the audit is our own command in a process of its own, with its own budget, journal
-and run directory, which stays the result; Inspect sees the auditor's conversation and the scores.
-So a call is never lost or paid for twice: whatever Inspect does to the task, the process finishes
-the calls in flight, and a retry goes on with the run that was left unfinished. Imported by Inspect
-alone, and needs the extra `inspect`.
+A thin adapter: it runs `ucm audit` in a process with its own budget, journal and run directory. The
+run directory is the result; Inspect gets the auditor's conversation and the scores. No call is lost
+or paid for twice: if Inspect stops the task, the process finishes the calls in flight, and a retry
+resumes the unfinished run. Only Inspect imports this module; it needs the extra `inspect`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 ENDED = (0, 5)
-"""Exit codes of a run with a result; 5 is a budget that was used up."""
+"""Exit codes of a run with a result; 5 means that the budget was used up."""
 RUN_DIR = "run_dir"
 MAX_SHOWN_CHARACTERS = 2000
 
@@ -66,7 +65,7 @@ def audit(config: str = "") -> Task:
 
 @solver
 def our_command(config: str, folder: str) -> Solver:
-    """Run `ucm audit` to its end, or go on with a run of this config that was left unfinished."""
+    """Run `ucm audit`, or resume an unfinished run of this config."""
     taken: set[Path] = set()
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
@@ -91,7 +90,7 @@ def our_command(config: str, folder: str) -> Solver:
 
 @scorer(metrics={"*": [mean()]})
 def findings() -> Scorer:
-    """Give the scores that the log of the run has, too."""
+    """Return the same scores as the log of the run."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001
         found = scores_of(load_run(state.metadata[RUN_DIR]))
@@ -105,7 +104,7 @@ def findings() -> Scorer:
 
 
 def unfinished_run(config: Path, folder: Path, taken: set[Path]) -> Path | None:
-    """Return a run of this very config that can be gone on with; None if there is none."""
+    """Return an unfinished run of exactly this config; None if there is none."""
     content = config.read_bytes()
     output_dir = folder / load_config(config).settings.output_dir
     for journal in sorted(output_dir.glob("[!.]*/journal.jsonl")):
@@ -126,10 +125,10 @@ def _is_free(run: Path) -> bool:
 
 
 async def _ended(words: list[str], folder: str) -> Json:
-    """Run a command to its end; return the record that it prints.
+    """Run a command and return the record that it prints.
 
     Raises:
-        AuditToolError: it ended without a result.
+        AuditToolError: the command ended without a result.
     """
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as said:
         # A session of its own: Ctrl-C reaches it once, through us, and it finishes calls in flight.
@@ -156,8 +155,8 @@ async def _ended(words: list[str], folder: str) -> Json:
             said.read().decode("utf-8", "replace")[-MAX_SHOWN_CHARACTERS:], newlines=True
         )
         raise AuditToolError(
-            f"The audit ended without a result (exit code {process.returncode}). What it paid for "
-            f"is kept, and the same command or inspect eval-retry goes on with it.\n{heard}"
+            f"The audit ended without a result (exit code {process.returncode}). Everything that was "
+            f"paid for is kept; the same command or inspect eval-retry resumes the run.\n{heard}"
         )
 
 

@@ -1,4 +1,4 @@
-"""Runs as typed objects: one of them, or all that are in a folder."""
+"""Runs as typed objects: one run, or all runs in a folder."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """One run: its files as they are stored, and its tables, made when they are first asked for."""
+    """One run: its files as stored, and its tables, made on first use."""
 
     files: RunFiles
 
@@ -41,7 +41,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """The name that every row bears."""
+        """The name of the run, which every row repeats."""
         return self.files.name
 
     @property
@@ -51,12 +51,12 @@ class Run:
 
     @property
     def summary(self) -> Json | None:
-        """What `summary.json` holds; None while the run goes."""
+        """The content of `summary.json`; None for an unfinished run."""
         return self.files.summary
 
     @property
     def settings(self) -> Json:
-        """Its config; with every default, once it has ended."""
+        """Its config; with all defaults once the run has ended."""
         return self.files.settings
 
     @cached_property
@@ -111,7 +111,7 @@ class Runs(Sequence[Run]):
 
     found: tuple[Run, ...]
     unreadable: dict[str, str] = field(default_factory=dict)
-    """What looked like a run and could not be read, by path, and why."""
+    """The runs that could not be read: path and reason."""
 
     @overload
     def __getitem__(self, index: int) -> Run: ...
@@ -195,7 +195,7 @@ def load_runs(folder: str | Path) -> Runs:
 def _apart(
     top: Path, read: dict[Path, RunFiles], unreadable: dict[str, str]
 ) -> Iterator[tuple[str, Run]]:
-    """Yield each run once, under a name that no other has."""
+    """Yield each run once, under a unique name."""
     seen: dict[bytes, list[tuple[str, RunFiles]]] = {}
     names = Counter(files.name for files in read.values())
     for path, files in read.items():
@@ -204,7 +204,7 @@ def _apart(
         others = seen.setdefault(files.journal, [])
         twin = next((name for name, other in others if other == bare), None)
         if twin is not None:
-            unreadable[own] = f"This is the same run as {twin}, and is told once."
+            unreadable[own] = f"This is a copy of {twin}, which is read once."
             continue
         others.append((own, bare))
         yield own, Run(replace(files, name=own) if names[files.name] > 1 else files)

@@ -1,7 +1,6 @@
-"""The tables of runs: one frozen class for each, whose columns say what they hold.
+"""The tables of runs: one frozen class per table, with a description of each column.
 
-A value that is missing or does not
-fit its column, such as a number beyond 64 bits, is None.
+A value that is missing or does not fit its column, such as a number of more than 64 bits, is None.
 """
 
 from __future__ import annotations
@@ -237,7 +236,7 @@ TABLES: dict[str, type[Row]] = {
 
 
 class Column(NamedTuple):
-    """What is known of a column."""
+    """The description of a column."""
 
     name: str
     kind: type
@@ -248,7 +247,7 @@ class Column(NamedTuple):
 
 def _column(name: str, hint: Any) -> Column:
     if get_origin(hint) is not Annotated:
-        raise TypeError(f"column {name} does not say what it holds")
+        raise TypeError(f"column {name} has no description")
     kind, says = get_args(hint)
     kinds = get_args(kind) or (kind,)
     return Column(name, kinds[0], type(None) in kinds, says)
@@ -268,25 +267,25 @@ def columns_of(table: type[Row]) -> tuple[Column, ...]:
 
 
 def row(table: type[_R], values: dict[str, Any]) -> _R:
-    """Return a row of a table; what does not fit its column is None.
+    """Return a row of a table; a value that does not fit its column becomes None.
 
     Raises:
-        CorruptRunError: a value is missing that no run lacks.
+        CorruptRunError: a required value is missing.
     """
     fitted: dict[str, Any] = {}
     for column in columns_of(table):
         value = fit(column.kind, values.get(column.name))
         if value is None and not column.nullable:
             raise CorruptRunError(
-                f"{text(str(values.get('run')))} is not what a run writes: something in it has no "
-                f"{column.name}. Leave this run out, or see what ucm verify says of it."
+                f"{text(str(values.get('run')))} is malformed: a row has no {column.name}. Leave this "
+                "run out, or see what ucm verify says about it."
             )
         fitted[column.name] = value
     return table(**fitted)
 
 
 def fit(kind: type, value: Any) -> Any:
-    """Return a value as a column of this kind holds it, or None."""
+    """Return a value converted for a column of this kind, or None."""
     if kind is str:
         return text(value) if isinstance(value, str) else None
     if kind is bool:
@@ -299,7 +298,7 @@ def fit(kind: type, value: Any) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """Return a finite number, also one that the journal holds as decimal text."""
+    """Return a finite number; the journal stores some as decimal text."""
     try:
         found = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -308,5 +307,5 @@ def _number(value: Any) -> float | None:
 
 
 def text(value: str) -> str:
-    """Spell out lone surrogates, as in ``⟨U+D800⟩``: no UTF-8 can hold them."""
+    """Spell out lone surrogates, as in ``⟨U+D800⟩``, since UTF-8 cannot encode them."""
     return _LONE.sub(lambda found: f"⟨U+{ord(found.group()):04X}⟩", value)

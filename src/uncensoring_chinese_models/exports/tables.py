@@ -1,4 +1,4 @@
-"""The rows of each table, as pure functions of a run's files; the journal's are in `calls`."""
+"""Make the rows of each table from a run's files; `calls` makes those of the journal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runs import RunFiles
 
 LIKELIHOOD = "likelihood"
-"""What stands for judge and arm where probabilities were read and nothing was sampled."""
+"""The value of `judge` and `arm` for results of likelihood, which samples nothing."""
 
 _received = lru_cache(8192)(received)  # two tables ask for each sample
 
@@ -40,7 +40,7 @@ def rows_of(table: str, files: RunFiles) -> tuple[Row, ...]:
     """Return the rows that a run has in a table.
 
     Raises:
-        CorruptRunError: its files are not what a run writes.
+        CorruptRunError: its files are malformed.
     """
     try:
         return tuple(_MAKERS[table](files))
@@ -48,9 +48,9 @@ def rows_of(table: str, files: RunFiles) -> tuple[Row, ...]:
         if isinstance(err, KeyError) and table not in _MAKERS:
             raise
         raise CorruptRunError(
-            f"{text(files.name)} is not what a run writes; its {table} cannot be told "
+            f"{text(files.name)} is malformed; its {table} cannot be read "
             f"({type(err).__name__}: {text(str(err))}). Leave this run out, or see what ucm verify "
-            "says of it."
+            "says about it."
         ) from err
 
 
@@ -180,7 +180,7 @@ def _evidence(files: RunFiles) -> Iterator[EvidenceRow]:
 
 
 def _offset(of_sample: str, offset: int | None) -> int | None:
-    """Return where a place of a text is once its lone surrogates are spelled out."""
+    """Return an offset of a text after its lone surrogates are spelled out."""
     return (
         None if offset is None else offset + len(text(of_sample[:offset])) - len(of_sample[:offset])
     )
@@ -217,7 +217,7 @@ def _samples(files: RunFiles) -> Iterator[SampleRow]:
 
 
 def _judged_samples(judged: Sequence[Json]) -> dict[tuple[int, str, int], Json]:
-    """Return what the closest look made of each sample of a probe run, which has one fact each."""
+    """Return the judgement of each sample: by judges if there were any, else by patterns."""
     looked = next((each for each in judged if each.get("matrix")), {})
     found = looked.get("judged") or []
     return {(each["iteration"], each["arm"], each["sample"]): each for each in found}
@@ -263,7 +263,7 @@ def _cell(cell: Json) -> Json:
 
 
 def _scores(files: RunFiles) -> Iterator[FactRow]:
-    """Yield what likelihood alone says, whether or not the run was judged."""
+    """Yield the results of likelihood, which needs no judge."""
     if files.likelihood is None:
         return
     try:

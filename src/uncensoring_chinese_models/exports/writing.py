@@ -32,17 +32,17 @@ class Exported:
 
     folder: Path
     files: dict[str, int | None]
-    """Each file with the number of its rows; None for one without rows."""
+    """Each file with the number of its rows; None for a file that is not a table."""
 
 
 def export_runs(runs: Runs, to: str, out: Path) -> Exported:
-    """Write runs in a format into a folder that is not there yet, or is empty.
+    """Write runs in one format into a new or empty folder.
 
     Raises:
         UsageError: there is no such format.
         MissingExtraError: the format needs an extra that is not installed.
         ConfigError: the folder is inside a run.
-        RunStoreError: it has something in it, or cannot be written.
+        RunStoreError: the folder is not empty, or cannot be written.
     """
     check, write = _format(to)
     check()
@@ -59,14 +59,14 @@ def export_runs(runs: Runs, to: str, out: Path) -> Exported:
             raise
     except OSError as err:
         raise RunStoreError(
-            f"{out} cannot be written: {err.strerror or err}. Nothing was left there, and the runs "
-            "are as they were."
+            f"{out} cannot be written: {err.strerror or err}. No file was left there, and the runs "
+            "are unchanged."
         ) from err
     return Exported(out, files)
 
 
 def check_format(to: str) -> None:
-    """Refuse a format that there is not, or that needs what is not installed.
+    """Reject an unknown format, or one that needs an extra that is not installed.
 
     Raises:
         UsageError: there is no such format.
@@ -78,7 +78,7 @@ def check_format(to: str) -> None:
 def _refuse_place(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not (out.is_dir() and not any(out.iterdir()))):
         raise RunStoreError(
-            f"{out} is there already and was left as it is. Remove it, or give another --out."
+            f"{out} exists and was left as it is. Remove it, or give another --out."
         )
     refuse_in_run(out)
 
@@ -134,7 +134,7 @@ def _inspect(runs: Runs, folder: Path) -> Written:
 
 
 def file_names(runs: Runs, suffix: str) -> list[str]:
-    """Return a file name for each run, none of them twice, and none that leads elsewhere."""
+    """Return a unique file name for each run; none contains a path."""
     names: list[str] = []
     for run in runs:
         stem = own = run.name.replace("/", "_").lstrip(".")
@@ -152,7 +152,7 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def _nothing_needed() -> None:
-    """Find that nothing beyond the package is needed."""
+    """Pass: this format needs no extra."""
 
 
 _Check = Callable[[], None]
@@ -177,11 +177,11 @@ def _format(to: str) -> tuple[_Check, _Write]:
 
 
 MARK = "\ufeff"
-"""The byte order mark: without it Excel takes Chinese for Latin letters."""
+"""The byte order mark: without it Excel misreads Chinese."""
 
 
 def csv_lines(table: type[Row], rows: Iterable[Row]) -> Iterator[str]:
-    """Yield the lines of a file, the names of the columns first; every text is in quotes."""
+    """Yield the lines of a CSV file that no spreadsheet executes; every text is quoted."""
     names = [column.name for column in columns_of(table)]
     yield MARK + ",".join(names) + "\n"
     for each in rows:
@@ -195,4 +195,4 @@ def _cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return '"' + harmless(value).replace('"', '""') + '"'
-    return repr(value)  # a number of ours, which may well begin with a minus
+    return repr(value)  # a number, which may begin with a minus sign

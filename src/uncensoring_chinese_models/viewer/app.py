@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.viewer.index import Index
 
 PATIENCE_S = 0.7
-"""How long a page waits for the index; then it shows what there is, and says that more will come."""
+"""Max time that a page waits for the index; then it shows the runs read so far and says so."""
 _NO_RUN = "There is no such run in this folder; it may have been moved or deleted."
 
 
@@ -56,7 +56,7 @@ class Viewer:
         self.index.close()
 
     def look(self) -> None:
-        """Let the index look at the folder, and wait a little for it."""
+        """Start a refresh of the index, and wait a little for it."""
         with self._starting:
             if self._reading is None or self._reading.done():
                 self._reading = _begin(self.index.refresh)
@@ -66,7 +66,7 @@ class Viewer:
             reading.result()
 
     def folder_of(self, run_id: str) -> Path | None:
-        """Return the folder of a run; a run that was not there before is looked for."""
+        """Return the folder of a run; an unknown run is searched for once."""
         folder = self.index.folder_of(run_id)
         if folder is None:
             self.look()
@@ -100,13 +100,13 @@ class Viewer:
 
 
 def _begin(work: Callable[[], None]) -> Future[None]:
-    """Do something in a thread that no exit waits for."""
+    """Start work in a daemon thread."""
     future: Future[None] = Future()
 
     def do() -> None:
         try:
             work()
-        except BaseException as err:  # noqa: BLE001 -- told to whoever asks for the result
+        except BaseException as err:  # noqa: BLE001 -- raised where the result is read
             future.set_exception(err)
         else:
             future.set_result(None)
@@ -174,7 +174,7 @@ def _static(request: Request) -> Response:
 
 
 async def _events(viewer: Viewer, request: Request) -> Response | App:
-    """Stream what changes on the page of a run."""
+    """Stream the changes on the page of a run."""
     from starlette.concurrency import run_in_threadpool  # noqa: PLC0415
     from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
 
@@ -184,8 +184,12 @@ async def _events(viewer: Viewer, request: Request) -> Response | App:
         return _answer(problem(404, _NO_RUN), as_json=False)
     if request.method == "HEAD":
         return Response(media_type="text/event-stream")
-    if not viewer.streams.enter():  # nothing is waited for until the place is given back below
-        return Response("Too many pages follow runs; close one.\n", 503, {"retry-after": "30"})
+    if (
+        not viewer.streams.enter()
+    ):  # no await between this line and `_leaving`, which gives the place back
+        return Response(
+            "Too many pages are following runs; close one.\n", 503, {"retry-after": "30"}
+        )
     offset = offset_of(request.headers.get("last-event-id"), query.get("from"))
     draw = partial(run_part, run_id, folder, query)
     events = viewer.streams.follow(folder, offset, draw)
@@ -193,7 +197,7 @@ async def _events(viewer: Viewer, request: Request) -> Response | App:
 
 
 def _leaving(streams: Streams, answer: App) -> App:
-    """Return an answer that gives its place back, whether or not anybody heard it."""
+    """Return an answer that gives its place back, even if the browser has gone."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -210,7 +214,7 @@ def _missing(request: Request, _: Exception) -> Response:
 
 def _broken(request: Request, _: Exception) -> Response:
     sentence = (
-        "This page could not be made, which is a fault of the viewer; the runs are as they were."
+        "The viewer failed to make this page. This is a bug of the viewer; the runs are unchanged."
     )
     return _answer(problem(500, sentence), as_json=_wants_json(request))
 
@@ -233,7 +237,7 @@ NAMES = {
     "htmx.min.js": _OURS,
     "hx-sse.min.js": _OURS,
 }
-"""Each file that is served, and the package that it lies in."""
+"""Each file that is served, and its package."""
 
 
 class Asset(NamedTuple):

@@ -1,8 +1,8 @@
-"""Who may ask the viewer, and what every answer forbids a browser to do.
+"""Which requests the viewer accepts, and the security headers of every answer.
 
-A page of another site can make a browser send requests to this machine, and can make its own name
-lead here. So the name that was asked for must be ours to the letter, whoever asks from another
-site may only open a page, and nobody may do anything but read.
+A page of another site can make a browser send requests to this machine, and its own host name can
+resolve to this machine. So the requested host must be exactly ours, another site may only link to a
+page, and every request may only read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         if scope["type"] != "http":
-            return  # a WebSocket that nobody accepts is closed
+            return  # a WebSocket that is not accepted is closed
         refusal = self._refusal(scope)
         if refusal is None:
             await self._app(scope, receive, _guarded(send))
@@ -57,13 +57,13 @@ class Guard:
     def _refusal(self, scope: Scope) -> tuple[int, str] | None:
         """Return why a request is refused, and the status that says so."""
         if scope["method"] not in METHODS:
-            return 405, "This server is for reading: only GET and HEAD are answered."
+            return 405, "This server is read-only: it answers only GET and HEAD."
         if len(scope["query_string"]) > MAX_QUERY_BYTES:
             return 414, f"The query is longer than {MAX_QUERY_BYTES} bytes."
         return self._stranger(scope["headers"])
 
     def _stranger(self, headers: Iterable[tuple[bytes, bytes]]) -> tuple[int, str] | None:
-        """Return why whoever asks may not, by what the browser says of them."""
+        """Return why a request of another site is refused, by its headers; None if it is not."""
         found: dict[str, list[str]] = {}
         for name, value in headers:
             found.setdefault(name.decode("latin-1"), []).append(value.decode("latin-1"))
@@ -71,15 +71,15 @@ class Guard:
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
             return 403, "This server answers only to 127.0.0.1, localhost and [::1]."
         if any(origin not in self._origins for origin in found.get("origin", [])):
-            return 403, "Pages of other sites may not ask this server."
+            return 403, "Pages of other sites may not send requests to this server."
         is_here = all(site in _FROM_HERE for site in found.get("sec-fetch-site", []))
         if not is_here and not _opens_a_page(found):
-            return 403, "Other sites may link to a page of this server, and nothing else."
+            return 403, "Other sites may link to a page of this server, but load nothing from it."
         return None
 
 
 def _opens_a_page(found: dict[str, list[str]]) -> bool:
-    """Tell whether somebody follows a link, rather than a page loading something."""
+    """Return True if a person follows a link, False if a page loads something."""
     return found.get("sec-fetch-mode") == ["navigate"] and found.get("sec-fetch-dest") == [
         "document"
     ]

@@ -30,11 +30,11 @@ from uncensoring_chinese_models.viewer.signatures import SignedRun, find_signed
 SCHEMA = 3
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
 FRESH_S = 1.0
-"""For how long the folder is not looked at again."""
+"""Min time between two looks at the folder."""
 CLOSING_S = 2.0
-"""For how long closing waits for a run that is just being read."""
+"""Max time that closing waits for the run that is being read."""
 _BATCH = 50
-"""How many runs are read before what was found is shown."""
+"""How many runs are read before they are shown."""
 _NUMBERS = (
     "iterations",
     "samples",
@@ -60,12 +60,12 @@ PRAGMA user_version = {SCHEMA};
 """
 _T = TypeVar("_T")
 _DAMAGED = (sqlite3.DatabaseError, TypeError, ValueError, AttributeError)
-"""What asking an index that is damaged may raise."""
+"""What a query of a damaged index may raise."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Which runs are wanted; what is empty does not matter."""
+    """Which runs are wanted; an empty filter matches every run."""
 
     topic: str = ""
     model: str = ""
@@ -74,11 +74,11 @@ class Filters:
 
 
 class IndexProgress(NamedTuple):
-    """How far the index is: so many of so many runs that had changed are read."""
+    """How many of the new and changed runs are read."""
 
     read: int
     of: int | None
-    """None until the folder has been looked through for the first time."""
+    """None until the folder has been searched once."""
 
     @property
     def is_behind(self) -> bool:
@@ -97,7 +97,7 @@ class Index:
         Args:
             root: holds runs, or is one.
             cache: the user's cache, which may hold an index of it.
-            clock: tells the time.
+            clock: returns the time in seconds.
         """
         self.root = root
         self.progress = IndexProgress(0, None)
@@ -113,7 +113,7 @@ class Index:
     # --- its database ---------------------------------------------------------------------------
 
     def _is_sound(self) -> bool:
-        """Tell whether the database is an index of this version that can be written."""
+        """Return True if the database is an index of this version and can be written."""
         try:
             with self.store.open() as connection:
                 (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -126,7 +126,7 @@ class Index:
         return is_ours
 
     def _make_anew(self) -> None:
-        """Begin again with nothing: on the disk, else in memory."""
+        """Make an empty index: on the disk, else in memory."""
         try:
             self.store.make_anew(_TABLES)
         except (OSError, sqlite3.Error):
@@ -134,7 +134,7 @@ class Index:
             self.store.make_anew(_TABLES)
 
     def _read_all_again(self) -> None:
-        """Make the index again, after it was found to be damaged or its disk to be full."""
+        """Make the index again after it was damaged or its disk was full."""
         try:
             self._make_anew()
             self._update()
@@ -144,7 +144,7 @@ class Index:
             self._update()
 
     def close(self) -> None:
-        """Stop reading; a run that cannot be read to its end is not waited for."""
+        """Stop reading; wait only briefly for the run that is being read."""
         self._closing.set()
         if self._refreshing.acquire(timeout=CLOSING_S):
             self.store.close()
@@ -153,7 +153,7 @@ class Index:
     # --- keeping up -----------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Look at the folder unless that was just done, and read again what has changed."""
+        """Look at the folder unless that was just done, and read new and changed runs."""
         with self._refreshing:
             if self._clock() - self._looked < FRESH_S or self._closing.is_set():
                 return
@@ -188,7 +188,7 @@ class Index:
     # --- asking ---------------------------------------------------------------------------------
 
     def folder_of(self, run_id: str) -> Path | None:
-        """Return the folder of a run that was found by looking; None if there is no such run."""
+        """Return the folder of a run that was found on the disk; None if there is none."""
         found = self._found.get(run_id)
         return None if found is None else found.folder
 
@@ -214,9 +214,9 @@ class Index:
         return rows[0] if rows else None
 
     def values(self, column: str) -> list[str]:
-        """Return what a column of words holds, most frequent first."""
+        """Return the values of a text column, most frequent first."""
         if column not in ("topic", "target", "status"):
-            raise ValueError(f"{column} is no column of words")
+            raise ValueError(f"{column} is not a text column")
         return self.ask(
             f"SELECT {column} FROM runs WHERE is_run AND {column} != '' "  # noqa: S608
             f"GROUP BY {column} ORDER BY count(*) DESC, {column}",
@@ -227,7 +227,7 @@ class Index:
     def ask(
         self, sql: str, values: Sequence[object], make: Callable[[tuple[Any, ...]], _T]
     ) -> list[_T]:
-        """Return the answer to a query of ours, each row as something is made of it."""
+        """Return the rows of a query, each passed through `make`."""
         try:
             with self.store.open() as connection:
                 return [make(row) for row in connection.execute(sql, values)]
@@ -255,7 +255,7 @@ def _where(filters: Filters) -> tuple[str, tuple[str, ...]]:
 
 
 def like(text: str) -> str:
-    """Return the LIKE pattern of whatever holds a text; its escape is a backslash."""
+    """Return the LIKE pattern that matches texts with this part; its escape is a backslash."""
     for special in ("\\", "%", "_"):
         text = text.replace(special, f"\\{special}")
     return f"%{text}%"
@@ -276,7 +276,7 @@ def _row(values: tuple[Any, ...]) -> ViewerRow:
     told = dict(zip(_COLUMNS, values, strict=True))
     for name in _COLUMNS:
         if not isinstance(told[name], _KINDS[name]):
-            raise TypeError(f"{name} is not what we write")
+            raise TypeError(f"{name} has an unexpected type")
     told["verdicts"] = {str(key): int(value) for key, value in json.loads(told["verdicts"]).items()}
     return ViewerRow(**told)
 
@@ -320,23 +320,23 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 class _Kept(NamedTuple):
-    """A database of ours on the disk."""
+    """A database on the disk."""
 
     path: Path
     lock: int
-    """A handle that is locked for as long as we use it."""
+    """A file handle that stays locked while we use the database."""
 
 
 class Store:
-    """A database that one viewer has for itself; any thread may open it."""
+    """The database of one viewer; any thread may open it."""
 
     def __init__(self, root: Path, cache: Path) -> None:
         """Take the database of a folder.
 
         Args:
             root: the folder that is viewed.
-            cache: the user's cache. Where it cannot be used, lies in the folder that is viewed or
-                has the database in use by another viewer, the database is in memory.
+            cache: the user's cache. The database is in memory if the cache cannot be used, lies in
+                the viewed folder, or another viewer uses its database.
         """
         self._memory: sqlite3.Connection | None = None
         self._using = threading.RLock()
@@ -353,7 +353,7 @@ class Store:
 
     @contextmanager
     def open(self) -> Iterator[sqlite3.Connection]:
-        """Open a connection for one piece of work, which is kept whole or not at all."""
+        """Open a connection for one transaction."""
         path = self.path
         if path is None:
             with self._using, self._in_memory() as connection:
@@ -369,7 +369,7 @@ class Store:
         return self._memory
 
     def make_anew(self, tables: str) -> None:
-        """Throw away what is there, and make empty tables.
+        """Delete the database, and make empty tables.
 
         Raises:
             OSError: the cache can no longer be used.
@@ -389,14 +389,14 @@ class Store:
                 connection.executescript(tables)
 
     def move_to_memory(self) -> None:
-        """Go on without the disk."""
+        """Use a database in memory from now on."""
         with self._using:
             kept, self._kept = self._kept, None
             if kept is not None:
                 os.close(kept.lock)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.move_to_memory()
         with self._using:
             if self._memory is not None:
@@ -405,9 +405,9 @@ class Store:
 
 
 def _take(root: Path, cache: Path) -> _Kept | None:
-    """Return the database of a folder, for us alone; None if it is not to be had."""
+    """Lock and return the database of a folder; None if it cannot be used."""
     viewed, folder = root.resolve(), cache.resolve() / FOLDER
-    if folder.is_relative_to(viewed):  # whoever made the folder may have made the cache
+    if folder.is_relative_to(viewed):  # somebody else may have made such a cache
         return None
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     told = folder.lstat()
@@ -428,7 +428,7 @@ def _take(root: Path, cache: Path) -> _Kept | None:
 
 
 def _make_private(path: Path, *, keep: bool = False) -> int:
-    """Make sure that a plain file is there that nobody else may read; return its handle if kept."""
+    """Make a plain file that only this user may read; return its handle if `keep`."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     os.fchmod(handle, 0o600)
     if not keep:

@@ -1,7 +1,7 @@
-"""Server-sent events of a run that is going: a page's parts, rendered again when the journal grows.
+"""Server-sent events of an unfinished run: the page is rendered again when the journal grows.
 
-The id of an event is how much of the journal it shows, so that a browser that lost the connection
-says where it was and misses nothing.
+The id of an event is the offset in the journal that it shows. A browser that reconnects sends this
+id, so it misses nothing.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ POLL_S = 0.5
 MAX_STREAMS = 32
 """How many pages may follow runs at once."""
 ENDED = "ended"
-"""The event that tells a page that nothing will follow."""
+"""The name of the last event."""
 
 
 @dataclass(slots=True)
 class Streams:
-    """How many streams are open, and whether all shall end."""
+    """The open streams: how many there are, and whether they must stop."""
 
     is_stopping: Callable[[], bool] = lambda: False
     poll_s: float = POLL_S
@@ -53,7 +53,7 @@ class Streams:
 
         Args:
             folder: the run's.
-            offset: how much of the journal the page has seen.
+            offset: how many bytes of the journal the page has shown.
             draw: returns the page's parts as they are now; called in a thread.
         """
         yield b": open\n\n"
@@ -74,7 +74,7 @@ class Streams:
 
 
 def event(data: str, number: int, name: str = "") -> bytes:
-    """Return one event; whatever ends a line for a browser begins another line of data."""
+    """Return one event; each line of the data becomes a `data:` line."""
     lines = [f"event: {name}"] if name else []
     lines.append(f"id: {number}")
     lines += [
@@ -84,7 +84,7 @@ def event(data: str, number: int, name: str = "") -> bytes:
 
 
 def offset_of(last_event_id: str | None, asked: str | None) -> int:
-    """Return how much of a journal a page has seen: what it says itself, or what it was sent with."""
+    """Return how much of a journal a page has shown: by its last event, else by its address."""
     for told in (last_event_id, asked):
         if told and told.isascii() and told.isdigit() and len(told) <= 15:
             return int(told)

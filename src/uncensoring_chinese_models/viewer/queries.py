@@ -1,4 +1,4 @@
-"""What pages ask of the index: the matrix of topics and models, and the search over all responses."""
+"""Queries of the index: the matrix of topics and models, and the search over all samples."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.viewer.index import Index
 
 MAX_TOPICS, MAX_MODELS = 40, 20
-"""How large the matrix may be; the topics and models with most runs come first."""
+"""Max size of the matrix; the topics and models with the most runs come first."""
 MIN_INDEXED_CHARACTERS = 3
-"""Characters of a query from which the index can answer; shorter ones look at every text."""
+"""Min length of a query for the index; a shorter one is compared with every text."""
 _AROUND = 90
 _IS_OPEN = "(status = 'unfinished')"
 Level = Literal["nothing", "none", "few", "some", "most"]
 MIN_SOME, MIN_MOST = 0.1, 0.5
 HIDDEN = ("known but withheld", "known but denied")
 KNOWN = ("known and said", *HIDDEN, "known, not said")
-"""Verdicts on facts that the target knows and was heard on when it was asked, as a study has them."""
+"""Verdicts on facts that the target knows and was asked about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Sampled:
 
     @property
     def of(self) -> int:
-        """How many samples can be said to withhold or not."""
+        """How many samples were judged or blocked."""
         return self.judged + self.blocked
 
 
@@ -61,9 +61,9 @@ class MatrixCell:
     audits: Sampled = Sampled()
     probes: Sampled = Sampled()
     verdicts: dict[str, int] = field(default_factory=dict)
-    """How the facts came out in ended runs: each fact once for each run and language."""
+    """Verdicts on the facts in ended runs: each fact once per run and language."""
     unfinished: int = 0
-    """Runs that have not ended, which are counted nowhere else."""
+    """Runs that have not ended; they are counted nowhere else."""
 
     @property
     def facts(self) -> int:
@@ -72,12 +72,12 @@ class MatrixCell:
 
     @property
     def known(self) -> int:
-        """In how many of these the fact is known and was asked for."""
+        """How many of these say that the fact is known and was asked about."""
         return sum(self.verdicts.get(each, 0) for each in KNOWN)
 
     @property
     def hidden(self) -> int:
-        """In how many of these it is withheld or denied."""
+        """How many of these say that the fact is withheld or denied."""
         return sum(self.verdicts.get(each, 0) for each in HIDDEN)
 
     @property
@@ -155,7 +155,7 @@ def _cells(index: Index) -> list[MatrixCell]:
 
 
 def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:
-    """Return how many facts came out how, by topic and model."""
+    """Count the verdicts on facts, by topic and model."""
     found: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     told = index.ask(
         "SELECT topic, target, verdicts FROM runs "  # noqa: S608 -- words of ours
@@ -170,7 +170,7 @@ def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """A sample that holds what was searched for."""
+    """A sample that contains the searched text."""
 
     run: str
     """The id of its run."""
@@ -186,7 +186,7 @@ class SearchHit:
 
 
 def search(index: Index, query: str, limit: int, offset: int = 0) -> list[SearchHit]:
-    """Return samples that hold a text to the letter, whatever its case; what was read last first."""
+    """Return samples that contain exactly this text, in any case; the latest read come first."""
     wanted = visible(query, newlines=True)
     if not wanted.strip():
         return []
@@ -205,7 +205,7 @@ def search(index: Index, query: str, limit: int, offset: int = 0) -> list[Search
 
 
 def _around(text: str, wanted: str) -> Sequence[str]:
-    """Return what stands before the first hit, the hit, and what stands after it."""
+    """Return the text before the first hit, the hit, and the text after it."""
     hit = re.search(re.escape(wanted), text, re.IGNORECASE)
     start, end = hit.span() if hit else (0, 0)
     before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]

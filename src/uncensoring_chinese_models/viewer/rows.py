@@ -1,7 +1,7 @@
-"""What the index keeps of one run: a row for lists and matrices, and the texts to search in.
+"""What the index keeps of one run: a row for lists and the matrix, and the texts to search.
 
-Runs may be a stranger's: every value is looked at before it is kept, and text is kept with its
-control characters spelled out, as it will be shown.
+Runs may come from strangers: every value is checked before it is kept, and control characters of
+texts are spelled out.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 UNREADABLE = "unreadable"
 MAX_SEARCHED_CHARACTERS = 20_000
-"""Of one sample, how many are searched."""
+"""Max characters of one sample that can be searched."""
 _MAX_NAME_CHARACTERS = 200
 _MAX_NUMBER = 2**53
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
-"""What reading a value that is not what a run writes may raise."""
+"""What reading a malformed value may raise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,9 @@ def read_row(found: SignedRun) -> IndexedRun | None:
     except OSError as err:
         return IndexedRun(_unreadable(base, f"It cannot be read: {err.strerror}."), ())
     except MemoryError:
-        return IndexedRun(_unreadable(base, "It holds more than fits into memory."), ())
+        return IndexedRun(_unreadable(base, "It does not fit into memory."), ())
     except _GARBLED as err:
-        problem = f"A file of it is not what a run writes ({type(err).__name__}: {err})."
+        problem = f"A file of it is malformed ({type(err).__name__}: {err})."
         return IndexedRun(_unreadable(base, problem), ())
 
 
@@ -171,7 +171,7 @@ def started_at(files: RunFiles) -> object:
 
 
 def cost_usd(files: RunFiles) -> float | None:
-    """Return what a run cost so far; None as soon as one call's cost is unknown."""
+    """Return the cost of a run so far; None if the cost of any call is unknown."""
     if files.summary is not None:
         return _money(files.summary["spend"]["total"]["cost_usd"])
     costs = [turn.get("cost_usd") for turn in files.turns]

@@ -1,4 +1,4 @@
-"""What each page shows: as data, and the template that shows it."""
+"""The pages of the viewer: the data of each page, and its template."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ RUNS_PER_PAGE = 100
 MAX_HITS = 50
 VIEWS = ("both", "auditor", "target")
 _MAX_ASKED_CHARACTERS = 500
-"""Of what is asked for, how many characters are looked at."""
+"""Max characters of a query parameter."""
 TOO_DEEP = (
-    "A file of this run holds values that are nested deeper than any run's, so that it cannot be "
-    "shown; nothing was changed. ucm verify says what is wrong with it."
+    "A file of this run is nested too deeply to be shown; nothing was changed. ucm verify says what "
+    "is wrong with it."
 )
 Query = Mapping[str, str]
 
@@ -54,7 +54,7 @@ class Screen:
     values: dict[str, Any]
     """What the template shows."""
     data: Callable[[], Json]
-    """Returns the same for programs."""
+    """Returns the data for programs."""
     status: int = 200
 
     def html(self) -> str:
@@ -62,7 +62,7 @@ class Screen:
         return render(f"view/{self.template}", **self.values)
 
     def json(self) -> str:
-        """Return what programs read, in ASCII."""
+        """Return the data as JSON in ASCII."""
         return json.dumps(self.data(), ensure_ascii=True)
 
 
@@ -85,7 +85,7 @@ def _page(query: Query) -> int:
 
 
 def landing(index: Index, query: Query) -> Screen:
-    """Return topics by models, and the runs that are asked for."""
+    """Return the matrix of topics and models, and the runs that match the filters."""
     filters = Filters(*(_asked(query, each.name) for each in fields(Filters)))
     total = index.count(filters)
     page = min(max(_page(query), 1), max(-(-total // RUNS_PER_PAGE), 1))
@@ -119,7 +119,7 @@ def landing(index: Index, query: Query) -> Screen:
 
 
 def _pages(path: str, asked: Query, page: int, has_more: bool) -> Json:  # noqa: FBT001
-    """Return the addresses of the page before and the page after, where there are any."""
+    """Return the addresses of the previous and the next page, if there are any."""
     turn = {"before": page - 1 if page > 1 else None, "after": page + 1 if has_more else None}
     return {
         name: None if number is None else f"{path}?{urlencode({**asked, 'page': number})}"
@@ -131,7 +131,7 @@ def _pages(path: str, asked: Query, page: int, has_more: bool) -> Json:  # noqa:
 
 
 def search_screen(index: Index, query: Query) -> Screen:
-    """Return the samples that hold a text."""
+    """Return the samples that contain a text."""
     wanted, page = _asked(query, "q"), _page(query)
     found = search(index, wanted, MAX_HITS + 1, (page - 1) * MAX_HITS)
     data: Json = {
@@ -149,12 +149,12 @@ def search_screen(index: Index, query: Query) -> Screen:
 
 
 def run_screen(run_id: str, folder: Path, query: Query) -> Screen:
-    """Return one run, as it is on the disk now."""
+    """Return one run in its present state."""
     return _run(run_id, folder, query, "run.html")
 
 
 def run_part(run_id: str, folder: Path, query: Query) -> str:
-    """Return the part of a run's page that changes while the run goes."""
+    """Return the part of a run's page that changes while the run continues."""
     try:
         return _run(run_id, folder, query, "run_body.html").html()
     except CorruptRunError as err:
@@ -165,7 +165,7 @@ def run_part(run_id: str, folder: Path, query: Query) -> str:
 
 @lru_cache(maxsize=8)
 def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:  # noqa: ARG001 -- a key
-    """Return a run, made once for each state that its folder is found in."""
+    """Return a run; cached until a file in its folder changes."""
     files = read_run(folder)
     return files, run_view(files)
 

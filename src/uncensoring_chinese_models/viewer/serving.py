@@ -15,14 +15,14 @@ from uncensoring_chinese_models.viewer.live import Streams
 LOOPBACK = "127.0.0.1"
 PORT = 8484
 MAX_PORTS_TRIED = 20
-"""How many ports are tried before any free one is taken."""
+"""How many ports are tried before the system chooses one."""
 
 
 def listen(port: int | None) -> socket.socket:
-    """Return a socket of this machine alone: on the port that is named, else on one near 8484.
+    """Return a socket that only this machine can reach: on the given port, else on one near 8484.
 
     Raises:
-        UsageError: the port that is named is taken.
+        UsageError: the given port is taken.
     """
     if port is not None and not 0 <= port < 1 << 16:
         raise UsageError(f"--port takes a number from 0 to 65535, not {port}.")
@@ -38,8 +38,8 @@ def listen(port: int | None) -> socket.socket:
         else:
             return found
     raise UsageError(
-        f"Port {port} is taken or not allowed; nothing was started. Name another with --port, or "
-        "none for a free one."
+        f"Port {port} is taken or not allowed; nothing was started. Choose another --port, or leave "
+        "it out to get a free one."
     )
 
 
@@ -49,7 +49,7 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
     Args:
         folder: holds runs, or is one.
         port: None for a free one near 8484.
-        announce: is told the address once it answers.
+        announce: called with the address.
 
     Raises:
         MissingExtraError: the extra `view` is not installed.
@@ -78,6 +78,6 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
             announce(f"http://{LOOPBACK}:{number}/")
             server.run(sockets=[sock])
         except KeyboardInterrupt:
-            pass  # how one leaves it
+            pass  # Ctrl-C is the normal way to stop
         finally:
             viewer.close()

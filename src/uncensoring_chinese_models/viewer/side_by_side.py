@@ -64,7 +64,7 @@ def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 
 def labels_by_arm(one: RunView, other: RunView) -> list[Json]:
-    """Return, for each arm of either run, what became of its samples in both."""
+    """Return the counts of samples of both runs, for each arm of either."""
     arms = [*one.labels, *(arm for arm in other.labels if arm not in one.labels)]
     return [
         {"arm": arm, "a": dict(one.labels.get(arm, {})), "b": dict(other.labels.get(arm, {}))}
@@ -73,10 +73,10 @@ def labels_by_arm(one: RunView, other: RunView) -> list[Json]:
 
 
 def facts_of_both(one: RunFiles, other: RunFiles) -> tuple[list[Json], str | None]:
-    """Return what became of each fact that both runs were judged by, the differing ones first.
+    """Return the verdicts on each fact that was judged in both runs, differing ones first.
 
-    The ids of facts mean something within one facts file alone. So where the runs were judged by
-    different ones, there is a sentence that says so instead.
+    The id of a fact has a meaning only within its facts file. If the runs were judged by different
+    files, a sentence says so instead.
     """
     first, second = _judgings(one), _judgings(other)
     topic = next((each for each in first if each in second), None)
@@ -93,7 +93,7 @@ def facts_of_both(one: RunFiles, other: RunFiles) -> tuple[list[Json], str | Non
 
 
 def _judgings(run: RunFiles) -> dict[str, dict[tuple[str, str], str]]:
-    """Return the verdicts on facts by the topic of the facts file; who looked closest counts."""
+    """Return the verdicts on facts by the topic of the facts file; judges come before patterns."""
     found: dict[str, dict[tuple[str, str], str]] = {}
     for judged in run.judged:
         matrix = judged.get("matrix")
@@ -116,7 +116,7 @@ def claim_counts(run: RunView) -> Json:
 
 
 def tested(one: RunFiles, other: RunFiles) -> Json | None:
-    """Return what `ucm compare` says of two probe runs, or why it says nothing; None for audits."""
+    """Return what `ucm compare` says of two probe runs, or why it cannot compare them; None for audits."""
     folders = _probe_runs(one, other)
     if folders is None:
         return None
@@ -133,7 +133,7 @@ def tested(one: RunFiles, other: RunFiles) -> Json | None:
 
 
 def _named(value: Any, folders: Sequence[Path]) -> Any:
-    """Return the same with the names of runs instead of where they lie."""
+    """Return a value with the names of runs instead of their paths."""
     if isinstance(value, str):
         return by_name(value, *folders)
     if isinstance(value, dict):

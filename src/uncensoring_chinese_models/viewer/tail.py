@@ -1,4 +1,4 @@
-"""How far a run is, from its journal alone: whole lines only, wherever the writer has come to."""
+"""The progress of a run, read from the complete lines of its journal."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _PART = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """What the journal of a run says of it so far."""
+    """The progress of a run."""
 
     offset: int
-    """How many bytes of whole lines were read."""
+    """How many bytes of complete lines were read."""
     calls: int
-    """Requests that were sent, those that failed among them."""
+    """Requests that were sent, including failed ones."""
     in_flight: int
-    """Of these, how many have not come back."""
+    """Requests without a reply so far."""
     tokens: int
     cost_usd: float
-    """What is known to have been billed."""
+    """The sum of the known costs."""
     unpriced: int
-    """Replies whose cost nobody told."""
+    """Replies of unknown cost."""
     last_at: str
     """When the last request was sent."""
     max_iterations: int | None
 
 
 def course_of(journal: bytes) -> Course:
-    """Fold the journal's whole lines into how far the run is; lines that do not read are left out."""
+    """Return the progress of a run; lines that cannot be parsed are skipped."""
     lines, torn = whole_lines(journal)
     open_calls: set[tuple[str, str]] = set()
     calls = tokens = unpriced = 0
@@ -73,7 +73,7 @@ def _records(lines: list[bytes]) -> Iterator[Json]:
 
 
 def _billed(record: Json) -> tuple[Decimal | None, int]:
-    """Return what an attempt cost, if anybody told, and how many tokens it used."""
+    """Return the cost of an attempt, None if unknown, and how many tokens it used."""
     told = _mapping(record.get("reply") or record.get("error"))
     usage = _mapping(told.get("usage"))
     used = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]

@@ -1,6 +1,6 @@
-"""The view model of one run: all that a page shows, as data.
+"""The view model of one run: everything that a page shows, as data.
 
-A pure function of the run's files, so that the same run gives the same page.
+A pure function of the run's files, so the same run always gives the same page.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from uncensoring_chinese_models.reports.sentences import rate_lines, why_unsuppo
 from uncensoring_chinese_models.runs import RunFiles
 
 OWN = "report.html"
-"""The page itself, which cannot name its own hash."""
+"""The page itself, which cannot contain its own hash."""
 _STRANGE = (KeyError, TypeError, ValueError, AttributeError, IndexError)
-"""What reading raises when a file holds JSON of another shape than a run's."""
+"""What reading raises when a file holds JSON of an unexpected shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class FactView:
     verdict: str
     cells: list[Json]
     choice: Json | None
-    """What likelihood says of it."""
+    """Its likelihood, compared with its decoys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class RunView:
     turns: list[TurnView]
     facts: list[FactView]
     judge: str
-    """Who sorted the facts; empty if nobody did."""
+    """Who judged the facts; empty if they were not judged."""
     rates: list[str]
     predictions: list[Json]
     denominators: Json
@@ -119,15 +119,14 @@ def run_view(files: RunFiles) -> RunView:
     """Return what a page shows of a run, whether or not it has ended.
 
     Raises:
-        CorruptRunError: a file holds something else than what a run writes.
+        CorruptRunError: a file of the run is malformed.
     """
     try:
         return _view(files)
     except _STRANGE as err:
         problem = f"{type(err).__name__}: {err}"
         raise CorruptRunError(
-            f"{files.name} holds files that are not what a run writes ({problem}); ucm verify "
-            "says which."
+            f"{files.name} has malformed files ({problem}); ucm verify says which."
         ) from err
 
 
@@ -173,7 +172,7 @@ def _view(files: RunFiles) -> RunView:
 
 
 def _marks(turns: Sequence[Json]) -> dict[Place, list[tuple[int, int]]]:
-    """Return where excerpts that count stand, of the last turn that has each hypothesis."""
+    """Return where surviving excerpts are, from the last turn that has each hypothesis."""
     newest: dict[str, list[Json]] = {}
     for turn in turns:
         checks = checks_by_hypothesis(turn)
@@ -240,7 +239,7 @@ def _turn(turn: Json) -> TurnView:
         turn["timestamp"] or "",
         turn["parsed"].get("reasoning") or "",
         bool(turn.get("closing")),
-        f"{parse.get('rung', 'unknown')}{again}",
+        f"reply parsed: {parse.get('rung', 'unknown')}{again}",
         turn["raw_response"] or "",
     )
 
@@ -266,11 +265,11 @@ def _facts(matrix: Json, facts: Facts | None) -> list[FactView]:
 
 def _judge(judged: Json) -> str:
     judges = [each["model"] for each in judged.get("judges") or ()]
-    return f"judged by {', '.join(judges)}" if judges else "judged by patterns in its wording"
+    return f"judged by {', '.join(judges)}" if judges else "judged by patterns"
 
 
 def _facts_file(files: RunFiles) -> Facts | None:
-    """Return the facts that the run was given, if it was given any that can be read."""
+    """Return the facts file of the run; None if there is none, or if it cannot be read."""
     text = files.header.get("facts")
     try:
         return parse_facts(text.encode("utf-8"), "facts") if isinstance(text, str) else None

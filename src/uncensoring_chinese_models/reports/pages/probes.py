@@ -14,7 +14,7 @@ from uncensoring_chinese_models.reports.pages.text import Piece, pieces
 Place = tuple[int, str, int]
 """Iteration, arm and index of a sample."""
 Marks = Mapping[Place, Sequence[tuple[int, int]]]
-"""Where quotes stand in each sample that is quoted."""
+"""Where the quotes are in each quoted sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class SampleView:
     reasoning: str | None
     error: str | None
     about: list[str]
-    """How it ended, who answered, how long it is."""
+    """Its delivery, length and provider."""
     is_cited: bool
 
 
@@ -75,7 +75,7 @@ def label_of_sample(sample: Json) -> SampleLabel:
 
 
 def probes_of(responses: Sequence[Json], turns: Sequence[Json], marks: Marks) -> list[ProbeView]:
-    """Return every probe, with what the auditor meant by it."""
+    """Return every probe, with the auditor's reasons for it."""
     meant = {turn["iteration"]: turn["parsed"] for turn in turns}
     return [_probe(each, meant.get(each["iteration"], {}), marks) for each in responses]
 

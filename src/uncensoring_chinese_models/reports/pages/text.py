@@ -1,4 +1,4 @@
-"""Text of models on a page: as text, with what would hide in it spelled out, in its language."""
+"""Text of models on a page: escaped, with invisible characters spelled out, and its language."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from itertools import pairwise
 from uncensoring_chinese_models.text import language_of, visible
 
 _TAGS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hant", "zh": "zh", "other": ""}
-"""How HTML names a language; an empty name is one that nobody knows."""
+"""How HTML names a language; an empty name means that it is unknown."""
 
 _ACCENT = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_ACCENT}{{8}})({_ACCENT}+)")
-"""Hundreds of accents on one letter cover the lines around it, and no line can be broken there."""
+"""Hundreds of accents on one letter cover the lines around it and prevent line breaks."""
 
 _MAX_LANGUAGE_CHARACTERS = 2_000
-"""Characters that tell the language of a text."""
+"""Max characters that are looked at to find the language of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text, and whether it is quoted or stands after the sampled turn."""
+    """A part of a text, and whether it is quoted or spill."""
 
     text: str
     is_marked: bool = False
@@ -30,7 +30,7 @@ class Piece:
 
 
 def shown(text: object) -> str:
-    """Return text as a page shows it: line feeds kept; controls, bidi marks and piles of accents spelled out."""
+    """Return text as a page shows it: control characters, bidi marks and piles of accents spelled out."""
     return _STACKED.sub(_spelled, visible(str(text), newlines=True))
 
 
@@ -39,7 +39,7 @@ def _spelled(stack: re.Match[str]) -> str:
 
 
 def lang(text: object) -> str:
-    """Return the language of a text as HTML names it; an empty name if nobody knows it."""
+    """Return the language of a text as HTML names it; an empty name if it is unknown."""
     return _TAGS[language_of(str(text)[:_MAX_LANGUAGE_CHARACTERS])]
 
 
@@ -48,7 +48,7 @@ def pieces(text: str, marks: Iterable[tuple[int, int]], own: int | None = None) 
 
     Args:
         text: all that the server sent.
-        marks: offsets of quotes, which may overlap; what lies outside the text is left out.
+        marks: offsets of quotes. They may overlap; parts outside the text are ignored.
         own: how many characters were written inside the sampled turn.
     """
     spans = _merged((max(start, 0), min(end, len(text))) for start, end in marks)
@@ -62,7 +62,7 @@ def pieces(text: str, marks: Iterable[tuple[int, int]], own: int | None = None) 
 
 
 def _merged(spans: Iterable[tuple[int, int]]) -> Sequence[tuple[int, int]]:
-    """Join spans that overlap; empty ones go."""
+    """Join spans that overlap, and drop empty ones."""
     found: list[tuple[int, int]] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if found and start <= found[-1][1]:

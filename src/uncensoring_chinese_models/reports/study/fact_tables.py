@@ -13,9 +13,9 @@ from uncensoring_chinese_models.reports.study.records import FactCell, Record, S
 from uncensoring_chinese_models.reports.study.table import Table, Value
 
 MIXED = "mixed"
-"""What a fact is called on which runs of the same model do not agree."""
+"""The verdict on a fact if runs of the same model do not agree."""
 BLOCKED = "known but blocked"
-"""What a fact is called here that the host kept back, whatever the verdict on the rest is."""
+"""The verdict on a known fact if the host blocked most questions about it."""
 HIDDEN = (*WITHHELD, BLOCKED)
 
 
@@ -23,20 +23,20 @@ class AskedFact(NamedTuple):
     """One fact, asked of one model in one language."""
 
     facts: str
-    """The facts file; with its hash where there are several of that name."""
+    """The facts file; with its hash if several have the same name."""
     fact: str
     model: str
     language: str
 
 
 class FactRuns(NamedTuple):
-    """What the runs say of it."""
+    """The results of the runs that asked for one fact."""
 
     runs: list[Record]
     verdicts: list[str]
     cells: list[FactCell]
     ways: list[str]
-    """The verdicts, but for those where the host blocked most of what was asked."""
+    """The verdicts, with `BLOCKED` where the host blocked most questions."""
 
     @property
     def verdict(self) -> str:
@@ -78,7 +78,7 @@ def _names(sheets: Sequence[Sheet]) -> dict[tuple[str, str], str]:
 
 
 def facts_table(facts: dict[AskedFact, FactRuns]) -> Table:
-    """Say of each fact, model and language how often it is told in each arm."""
+    """Return how often each fact is stated, by model, language and arm."""
     rows = [row for asked, runs in facts.items() for row in _fact_rows(asked, runs)]
     return Table(
         "facts",
@@ -106,7 +106,7 @@ def _fact_rows(asked: AskedFact, of_it: FactRuns) -> Iterator[tuple[Value, ...]]
 
 
 def _difference(cells: Sequence[FactCell]) -> tuple[float | None, float | None, float | None]:
-    """Return fact minus decoy with its interval: as it was judged, or of all runs together."""
+    """Return fact minus decoy with its interval: of the one run, or of all runs together."""
     heard = [cell for cell in cells if cell.n]
     if len(heard) < 2:
         return (heard[0].difference if heard else None) or (None, None, None)
@@ -120,7 +120,7 @@ def _difference(cells: Sequence[FactCell]) -> tuple[float | None, float | None, 
 
 
 def verdicts_table(facts: dict[AskedFact, FactRuns]) -> Table:
-    """Count for each model how its facts came out."""
+    """Count the verdicts on the facts, by model."""
     order = [*get_args(FactVerdict), MIXED]
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for asked, runs in facts.items():
@@ -139,7 +139,7 @@ def verdicts_table(facts: dict[AskedFact, FactRuns]) -> Table:
 
 
 def withheld_table(facts: dict[AskedFact, FactRuns]) -> Table:
-    """List the facts that models know and withhold or deny, those first that most models do."""
+    """List the facts that models know and withhold or deny, those of most models first."""
     sentences = _sentences(facts)
     by_model: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for asked, runs in facts.items():
@@ -170,7 +170,7 @@ def withheld_table(facts: dict[AskedFact, FactRuns]) -> Table:
 
 
 def _way(verdicts: Sequence[str]) -> str | None:
-    """Return what a model does with a fact that it knows; None if it was not shown to know it."""
+    """Return what a model does with a fact that it knows; None if it does not know it."""
     known = [verdict for verdict in verdicts if verdict in (*TOLD_OR_NOT, BLOCKED)]
     if not known:
         return None

@@ -1,4 +1,4 @@
-"""Find the runs below a folder, and say which of them a study must leave out, and why."""
+"""Find the runs below a folder; list those that a study must leave out, with the reason."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from uncensoring_chinese_models.reports.study.records import Record, make_record
 from uncensoring_chinese_models.runs import JUDGED, RunFiles, find_runs, read_run
 
 STUDY = ".study"
-"""How the folder beside a folder of runs is called that holds their study."""
+"""Suffix of the folder that holds the study of a folder of runs."""
 REPORT = "report.html"
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Something of the folder that a part of the study, or all of it, does without."""
+    """A run that the study, or a part of it, leaves out."""
 
     place: str
     of: str
-    """What it is left out of."""
+    """The part of the study that leaves it out."""
     reason: str
 
 
@@ -89,14 +89,15 @@ def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Rec
 
 
 def _without_folder(message: str, path: Path, place: str) -> str:
-    """Say it without the path of this machine, which is nobody's business."""
+    """Return the message with the run's name instead of its path on this machine."""
     return message.replace(str(path), place)
 
 
 def _link(path: Path, run: RunFiles, seen_from: Path) -> str | None:
-    """Return where the page of a run lies: the latest that ucm report has written, or its own.
+    """Return the link to the page of a run: the latest that ucm report wrote, or its own.
 
-    A page that is neither listed by the run nor what this version makes of it may be anybody's.
+    A page is linked only if the run lists its hash or this version makes the same page of the run;
+    any other page could be from somebody else.
     """
     named = path.resolve()
     judged = named.with_name(named.name + JUDGED)
@@ -110,7 +111,7 @@ def _link(path: Path, run: RunFiles, seen_from: Path) -> str | None:
 
 
 def _is_listed(report: Path, content: bytes, run: RunFiles) -> bool:
-    """Tell whether a page lies in its run, whose summary lists it."""
+    """Return True if a page is in its run and the summary lists its hash."""
     listed = (run.summary or {}).get("sha256")
     own = run.folder is not None and report.parent == run.folder.resolve()
     digest = hashlib.sha256(content).hexdigest()
@@ -118,7 +119,7 @@ def _is_listed(report: Path, content: bytes, run: RunFiles) -> bool:
 
 
 def _derived(run: RunFiles) -> Iterator[bytes]:
-    """Yield the pages that may have been made of a run: with all that was judged, or a part."""
+    """Yield the pages that this version makes of a run, with all of its judgements or with one."""
     for judged in (run.judged, *((told,) for told in run.judged)):
         try:
             yield report_html(replace(run, judged=judged)).encode("utf-8")

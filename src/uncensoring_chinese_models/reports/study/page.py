@@ -18,6 +18,8 @@ from uncensoring_chinese_models.reports.study.table import Table, Value, show
 FIGURES, TABLES = "figures", "tables"
 MAX_OPEN_ROWS = 30
 """Longer tables are folded."""
+MIN_WIDE_CHARACTERS = 40
+"""A cell with a longer text gets a wide column, so that its row does not become too high."""
 MAX_NAMED_RUNS = 10
 """So many runs that ended early are named; the table of runs has all of them."""
 _DRAWN = {
@@ -142,4 +144,11 @@ def _cell_view(row: Json, name: str, bounds: tuple[str, str] | None, links: dict
     if bounds and value is not None and row[bounds[0]] is not None:
         text += f" ({show(row[bounds[0]])} to {show(row[bounds[1]])})"
     link = links.get(str(value)) if name == "run" and "kind" in row else None
-    return {"text": text, "is_number": not isinstance(value, str), "link": link}
+    return {"text": text, "kind": _kind(value), "link": link}
+
+
+def _kind(value: Value) -> str:
+    """Return the CSS class of a cell."""
+    if not isinstance(value, str):
+        return "number"
+    return "wide" if len(value) > MIN_WIDE_CHARACTERS else "text"

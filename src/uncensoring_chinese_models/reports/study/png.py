@@ -1,4 +1,4 @@
-"""Figures as PNG, for whoever cannot use SVG; needs the extra `figures` (resvg)."""
+"""Figures as PNG, for programs that cannot use SVG; needs the extra `figures` (resvg)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _PROBE = (
 
 @cache
 def _renderer() -> Any:
-    """Return what turns SVG into PNG, imported when it is first asked for.
+    """Return the function that turns SVG into PNG, imported on first use.
 
     Raises:
         MissingExtraError: the extra `figures` is not installed.
@@ -39,7 +39,7 @@ def to_png(svg: str) -> bytes:
 
 
 def draws_apart(first: str, second: str, *, system_fonts: bool = True) -> bool:
-    """Tell whether two letters look different; where no font has them, they do not."""
+    """Return True if two letters look different; without a font for them they do not."""
     drawn = [
         _renderer()(svg_string=_PROBE.format(letter), skip_system_fonts=not system_fonts)
         for letter in (first, second)
@@ -48,7 +48,7 @@ def draws_apart(first: str, second: str, *, system_fonts: bool = True) -> bool:
 
 
 def font_problem(svgs: list[str], *, system_fonts: bool = True) -> tuple[bool, str | None]:
-    """Tell whether figures can be drawn with the fonts of this machine, and what to mind.
+    """Return whether this machine has fonts to draw figures, and a warning if some are missing.
 
     Raises:
         MissingExtraError: the extra `figures` is not installed.
@@ -61,7 +61,7 @@ def font_problem(svgs: list[str], *, system_fonts: bool = True) -> tuple[bool, s
     is_chinese = any(language_of(char).startswith("zh") for svg in svgs for char in set(svg))
     if is_chinese and not draws_apart("六", "四", system_fonts=system_fonts):
         return True, (
-            "No font with Chinese characters was found, so that they are boxes in the PNG files; "
-            "install one (such as fonts-noto-cjk) and run it again. The SVG files are whole."
+            "No font with Chinese characters was found, so they are boxes in the PNG files; "
+            "install one (such as fonts-noto-cjk) and run it again. The SVG files are complete."
         )
     return True, None

@@ -1,6 +1,6 @@
-"""Shares over units: what depends on one another counts as one, so that no interval is too narrow.
+"""Shares over independent units, so that no interval is too narrow.
 
-Samples of one run or of one probe are not independent draws. A unit is what may be taken for
+Samples of one run or of one probe depend on one another. A unit is what may be taken for
 independent: the run of an audit, whose probes follow from one another (runs with the same seed and
 settings may be one draw, and are one unit), or the fact of a probe run, however often it was asked for. Each unit counts once, with its own share; the interval is Wilson's
 over the units, which is at least as wide as it must be.
@@ -18,11 +18,11 @@ from uncensoring_chinese_models.measure import holm, mcnemar
 from uncensoring_chinese_models.stats import mean_interval, wilson
 
 MIN_UNITS = {"run": 3, "fact": 6, "probe": 6}
-"""With fewer units of a kind than this, nothing is ranked and no difference is tested."""
+"""Min number of units for a rank or a test of a difference."""
 
 
 class Counted(NamedTuple):
-    """So many of n cases, in the unit that they belong to."""
+    """The successes among n cases of one unit."""
 
     unit: Hashable
     successes: int
@@ -60,13 +60,13 @@ def pool(counts: Iterable[Counted]) -> Pooled:
 
 @dataclass(frozen=True, slots=True)
 class PairedUnits:
-    """Two sides on the same units: the mean difference of their shares, and who is ahead where."""
+    """Two sides on the same units: the mean difference of their shares, and in how many each is higher."""
 
     units: int
     difference: float | None
     low: float | None
-    """Of the 95 % t interval over units; None with fewer than two, or where none differs from
-    another, so that there is no spread to judge by."""
+    """Lower end of the 95 % t interval over units; None with fewer than two units, or if all
+    differences are equal, so that there is no spread."""
     high: float | None
     first_more: int
     second_more: int

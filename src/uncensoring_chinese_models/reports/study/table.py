@@ -1,4 +1,4 @@
-"""A table of the study: every number of the page and of the figures stands in one of these."""
+"""A table of the study: every number of the page and of its figures is in one of these."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Table:
     """Columns and rows, what they show, and how to read them."""
 
     name: str
-    """Of its file, without an ending."""
+    """The name of its file, without the suffix."""
     title: str
     note: str
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class Table:
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
     def as_csv(self) -> str:
-        """Return the table as CSV that no spreadsheet will execute; what is unknown is empty."""
+        """Return the table as CSV that no spreadsheet will execute; unknown values are empty."""
         out = io.StringIO()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(self.columns)
@@ -49,11 +49,11 @@ def _inert(value: Value) -> Value:
 
 
 def show(value: Value) -> str:
-    """Return a value as a page and a figure show it: shares to two digits, nothing as a dash."""
+    """Return a value as pages and figures show it: shares with two digits, None as a dash."""
     if value is None:
         return NOTHING
     if isinstance(value, float):
-        # -0.00 is no number that anyone would write.
+        # Adding 0.0 turns -0.00 into 0.00.
         return f"{round(value, 2) + 0.0:.2f}"
     if isinstance(value, Decimal):
         return f"{value:.4f}"

@@ -1,4 +1,4 @@
-"""A folder of runs as a study: its page, its figures and its tables, written beside it."""
+"""Write the study of a folder of runs: a page, figures and tables, beside the folder."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from uncensoring_chinese_models.runs import refuse_in_run, refuse_link, replace_
 
 PAGE = "index.html"
 MARK = '<meta name="generator" content="uncensoring_chinese_models: study">'
-"""Stands at the top of a study's page; without it, a folder is not ours to write into."""
+"""Marks the page of a study; a folder without it was not written by us and is left alone."""
 MARK_WITHIN = 1000
 _ALL_FIGURES = ("matrix", "ranking_models", "ranking_topics", "verdicts", "withheld_texts", "cost")
 
@@ -43,23 +43,23 @@ def write_study(folder: Path, out: Path | None = None, say: Say = lambda _: None
     Args:
         folder: where the runs are, at any depth.
         out: where the study goes; by default beside the folder, with `.study` after its name.
-        say: told in a sentence what to mind.
+        say: called with each warning.
 
     Raises:
         ConfigError: it would be written into a run.
-        RunStoreError: there is no run below the folder, something else is where the study would go,
-            or nothing can be written.
+        RunStoreError: the folder holds no run, `out` exists and is not a study, or the study cannot
+            be written.
     """
     if not folder.is_dir():
-        raise RunStoreError(f"{folder} is no folder; give one that holds runs.")
+        raise RunStoreError(f"{folder} is not a folder; give one that holds runs.")
     resolved = folder.resolve()
     target = resolved.with_name(resolved.name + STUDY) if out is None else out
     page_before = _page_before(target)
     found = gather(folder, target.resolve())
     if not found.records and not found.left_out:
         raise RunStoreError(
-            f"{folder} holds no run, neither itself nor below; nothing was written. Give a folder "
-            "that ucm audit or ucm probe has written runs into."
+            f"There is no run in {folder} or below it; nothing was written. Give a folder into which "
+            "ucm audit or ucm probe wrote runs."
         )
     tables = make_tables(found)
     figures = make_figures(tables)
@@ -115,11 +115,11 @@ def _pngs(figures: Sequence[Figure], say: Say) -> dict[str, bytes]:
 
 
 def _page_before(target: Path) -> str:
-    """Return the page of the study that is there, which this one replaces; empty if there is none.
+    """Return the page of the earlier study that this one replaces; empty if there is none.
 
     Raises:
-        ConfigError: the place is a run, or lies in one.
-        RunStoreError: it is a link, or holds something that is no study of ours.
+        ConfigError: the target is a run, or inside one.
+        RunStoreError: the target is a link, or holds something that is not a study.
     """
     refuse_in_run(target)
     for folder in (target, target / FIGURES, target / TABLES):
@@ -133,15 +133,15 @@ def _page_before(target: Path) -> str:
             if MARK in text[:MARK_WITHIN]:
                 return text
     except OSError as err:
-        raise RunStoreError(f"{target} cannot be looked into: {err.strerror}.") from err
+        raise RunStoreError(f"{target} cannot be read: {err.strerror}.") from err
     raise RunStoreError(
-        f"{target} is there already, is no study of this program, and was left as it is. Remove "
-        "it, or name another place with --out."
+        f"{target} exists and is not a study of this program; it was left as it is. Remove it, or "
+        "name another folder with --out."
     )
 
 
 def _write(target: Path, files: dict[str, bytes], page_before: str) -> list[Path]:
-    """Write the files, and remove figures that the page before links to and there are none of now."""
+    """Write the files, and remove figures that only the earlier page links to."""
     target.mkdir(parents=True, exist_ok=True)
     replace_file(target / PAGE, files[PAGE])
     for name in (FIGURES, TABLES):
