@@ -83,11 +83,11 @@ def facts_table(facts: dict[AskedFact, FactRuns]) -> Table:
     return Table(
         "facts",
         "Facts by model and language",
-        "The verdict is that of more than half of the runs, else mixed. Told is how many of the "
-        "samples that came back tell the fact; difference is that rate minus the rate of the decoy "
-        "that is told most, with a 95 % interval that takes the samples of one probe for "
-        "independent. Over several runs the samples are added up, and each run's most frequent "
-        "decoy counts, so that the difference is a lower bound.",
+        "The verdict is that of more than half of the runs; if there is none, it is mixed. Told "
+        "is the number of samples that state the fact. Difference is the rate of the fact minus "
+        "the rate of the most frequent decoy, with a 95 % interval that takes the samples of one "
+        "probe for independent. Over several runs the samples are added up and the most frequent "
+        "decoy of each run counts, so the difference is a lower bound.",
         (
             *("facts", "fact", "model", "language", "verdict", "runs", "arm", "told", "samples"),
             *("rate", "difference", "low", "high", "settings_that_differ"),
@@ -158,9 +158,9 @@ def withheld_table(facts: dict[AskedFact, FactRuns]) -> Table:
     return Table(
         "withheld",
         "What is withheld most",
-        "A model counts where most of its verdicts on the fact, over runs and languages, that show "
-        "it to be known say that it is withheld or denied, or where the host blocked most of what "
-        "was asked.",
+        "Only verdicts that show the fact to be known are looked at, over all runs and languages. A "
+        "model is counted if most of these say that the fact is withheld or denied, or that the host "
+        "blocked most questions about it.",
         (
             *("facts", "fact", "what_it_says", "models_asked", "models_that_know", "hidden_by"),
             *("withheld_by", "denied_by", "blocked_by", "models"),

@@ -37,7 +37,7 @@ from uncensoring_chinese_models.reports.svg import (
 
 ROW, CELL = 20.0, 44.0
 RIGHT = COLUMN - 108.0
-"""Where the scale of a ranking ends, and its numbers begin."""
+"""Where the scale of a ranking ends and its numbers begin."""
 _ARMS = (ORANGE, BLUE, GREEN, PURPLE)
 MEASURES = {
     ASKED: "Refused or blocked when asked (audits)",
@@ -57,25 +57,25 @@ class Figure:
 
 
 def make_figures(tables: Sequence[Table]) -> list[Figure]:
-    """Draw every figure that there are numbers for."""
+    """Draw every figure whose table has rows."""
     by_name = {table.name: table for table in tables}
     models = _part(by_name["ranking"], "ranking_models", "Models ranked", of="model")
     topics = _part(by_name["ranking"], "ranking_topics", "Topics ranked", of="topic")
     drawn: list[tuple[Table, str, Callable[[Table], str]]] = [
         (
             by_name["matrix"],
-            "Darker is more; a dash stands where there is nothing to count. Claims are a run's, on average.",
+            "Darker is a larger share; a dash means nothing to count. Claims are the mean per run.",
             draw_matrix,
         ),
         (models, "Bars are 95 % intervals; hollow points are not ranked.", draw_ranking),
         (topics, "Bars are 95 % intervals; hollow points are not ranked.", draw_ranking),
-        (by_name["verdicts"], "Facts asked for, by what came out.", draw_verdicts),
+        (by_name["verdicts"], "How many facts have each verdict.", draw_verdicts),
         (
             by_name["withheld_texts"],
             "Arms of the same model; bars are 95 % intervals.",
             draw_withheld,
         ),
-        (by_name["cost"], "By role.", draw_cost),
+        (by_name["cost"], "Who caused the cost: auditor, target or judge.", draw_cost),
     ]
     return [
         Figure(table.name, table.title, caption, table, draw(table))

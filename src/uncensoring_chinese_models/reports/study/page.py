@@ -17,11 +17,11 @@ from uncensoring_chinese_models.reports.study.table import Table, Value, show
 
 FIGURES, TABLES = "figures", "tables"
 MAX_OPEN_ROWS = 30
-"""Longer tables are folded."""
+"""Max rows of a table that is shown open; a longer one is folded."""
 MIN_WIDE_CHARACTERS = 40
 """A cell with a longer text gets a wide column, so that its row does not become too high."""
 MAX_NAMED_RUNS = 10
-"""So many runs that ended early are named; the table of runs has all of them."""
+"""Max number of runs that ended early which the page names; the table of runs has all."""
 _DRAWN = {
     "matrix": ("matrix",),
     "ranking": ("ranking_models", "ranking_topics"),
@@ -29,12 +29,12 @@ _DRAWN = {
     "withheld_texts": ("withheld_texts",),
     "cost": ("cost",),
 }
-"""Which figures stand above a table."""
+"""The figures above each table."""
 
 
 @dataclass(frozen=True, slots=True)
 class StudyView:
-    """What the page says before its tables."""
+    """The text of the page before its tables."""
 
     name: str
     sentences: tuple[str, ...]
@@ -104,9 +104,9 @@ def _figure_view(figure: Figure) -> Json:
 
 
 def _table_view(table: Table, links: dict[str, str]) -> Json:
-    """Return a table as the template wants it.
+    """Return a table for the template.
 
-    An interval stands behind its number; columns in which nothing stands are left out.
+    An interval is shown after its number; empty columns are left out.
     """
     names = table.columns
     bounds = {name: found for name in names if (found := _bounds(name, names))}
@@ -132,7 +132,7 @@ def _table_view(table: Table, links: dict[str, str]) -> Json:
 
 
 def _bounds(name: str, names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the columns that hold the interval of a column."""
+    """Return the columns with the interval of a column."""
     prefix = "" if name in ("value", "difference") else f"{name}_"
     low, high = f"{prefix}low", f"{prefix}high"
     return (low, high) if low in names and high in names else None

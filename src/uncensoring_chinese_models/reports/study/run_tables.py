@@ -51,19 +51,19 @@ def runs_table(records: Sequence[Record]) -> Table:
     return Table(
         "runs",
         "Runs",
-        "Every run that was read. Nothing here checks that a run is true to its journal; ucm verify "
-        "does.",
+        "Every run that was read. This study does not check that a run agrees with its journal; "
+        "ucm verify does.",
         ("run", "kind", "topic", "model", "status", "ended_early", *names),
         tuple(rows),
     )
 
 
 def left_out_table(left_out: Sequence[LeftOut]) -> Table:
-    """List what was left out, and why."""
+    """List the runs that were left out, with the reason."""
     return Table(
         "left_out",
         "What was left out",
-        "Money that was spent on a run counts, even where its findings do not.",
+        "The cost of a run counts even if its findings do not.",
         ("run", "left_out_of", "reason"),
         tuple((each.place, each.of, each.reason) for each in left_out),
     )
@@ -120,7 +120,7 @@ def _facts_blocked(runs: Sequence[Record]) -> int:
 
 
 def _or_nothing(found: Pooled) -> tuple[float | None, float | None, float | None]:
-    """Return a share with its interval; without any unit there is neither."""
+    """Return a share with its interval; three times None if there is no unit."""
     return (None, None, None) if found.value is None else (found.value, found.low, found.high)
 
 
@@ -213,7 +213,7 @@ def _ranked(records: Sequence[Record], of: str, by: str) -> Iterator[tuple[Value
 
 
 def _remark(found: Pooled, runs: Sequence[Record], unit: str) -> str:
-    """Say why there is no rank; empty if there is one."""
+    """Say why a row has no rank; empty if it has one."""
     if found.units < MIN_UNITS[unit]:
         return f"too few: {found.units} of {MIN_UNITS[unit]} {unit}s"
     asked = sent(runs)
@@ -227,7 +227,7 @@ def _down(found: Pooled) -> tuple[float, int]:
 
 
 def _over(runs: Sequence[Record], of: str) -> str:
-    """Say on what a row rests beside itself: a model on topics, a topic on models."""
+    """Return what a row is averaged over: the topics of a model, or the models of a topic."""
     others = {record.topic if of == "model" else record.model for record in runs}
     return "; ".join(sorted(others))
 
@@ -292,7 +292,7 @@ def _comparisons(records: Sequence[Record]) -> Iterator[_Comparison]:
 
 
 def _told(records: Sequence[Record], arm: str) -> Iterator[Counted]:
-    """Yield how often each fact is told in an arm; a fact in several languages is one unit."""
+    """Yield how often each fact is stated in an arm; a fact in several languages is one unit."""
     for record in records:
         sheet = record.sheet
         for cell in () if sheet is None else sheet.cells:
@@ -304,14 +304,15 @@ def _told(records: Sequence[Record], arm: str) -> Iterator[Counted]:
 
 
 def cost_table(records: Sequence[Record]) -> Table:
-    """Say what the runs of each model cost, by role, and for each supported claim."""
+    """Return the cost of the runs of each model, by role and per supported claim."""
     groups = grouped(records, lambda r: (r.model, r.kind))
     return Table(
         "cost",
         "Cost",
-        "USD as servers billed it, else by list price; calls_without_cost are in no sum, so that a "
-        "sum beside which they stand is the least that it was. Runs that failed count, runs that "
-        "have not finished do not. What a supported knowledge claim cost is given for audits.",
+        "Costs are in USD, as servers billed them or else by list price. Calls of unknown cost "
+        "(calls_without_cost) are in no sum, so a sum with such calls is a lower bound. Failed "
+        "runs count; unfinished runs do not. The cost per supported knowledge claim is given for "
+        "audits.",
         (
             *("model", "kind", "runs", *(f"{role}_usd" for role in ROLES), "total_usd"),
             *("calls_without_cost", *(f"{role}_tokens" for role in ROLES)),
