@@ -31,7 +31,7 @@ from uncensoring_chinese_models.config.settings import AuditConfig, Budget, Retr
 from uncensoring_chinese_models.domain import Call, CallKey, Price
 from uncensoring_chinese_models.errors import BudgetExceededError, ClientError
 from uncensoring_chinese_models.models.budget import BudgetMeter, charge, worst_case
-from uncensoring_chinese_models.models.connect import Side, stack, utc_now
+from uncensoring_chinese_models.models.connect import ConnectedModel, utc_now, wrap_client
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
 from uncensoring_chinese_models.models.layers import InFlight
 from uncensoring_chinese_models.runs.journal import Journal
@@ -227,8 +227,10 @@ async def _sit(
         in_flight = InFlight()
         clients = {}
         for role, price in trial.prices.items():
-            side = Side(role, f"trial/{role}", endpoint, HttpApi(session, endpoint, None), price)
-            clients[role] = stack(side, config, journal, budget, in_flight, hear)
+            side = ConnectedModel(
+                role, f"trial/{role}", endpoint, HttpApi(session, endpoint, None), price
+            )
+            clients[role] = wrap_client(side, config, journal, budget, in_flight, hear)
         asked = [
             asyncio.create_task(_ask(clients[call.key.role], call, told)) for call in trial.calls
         ]

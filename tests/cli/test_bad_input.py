@@ -59,8 +59,8 @@ FILES = {
     "not YAML": Bad("config.yaml is not valid YAML", "topic: [t\n"),
     "tab": Bad("is not valid YAML: found character '\\t'", "sampling:\n\tn: 1\n"),
     "a Python object": Bad("could not determine a constructor", "a: !!python/name:os.system ''\n"),
-    "a list": Bad("must hold a mapping of keys to values, but it is a list.", "- topic\n"),
-    "empty": Bad("must hold a mapping of keys to values, but it is empty.", b""),
+    "a list": Bad("must be a mapping of keys to values, but it is a list.", "- topic\n"),
+    "empty": Bad("must be a mapping of keys to values, but it is empty.", b""),
     "only a comment": Bad("but it is empty.", "# topic: t\n"),
     "a scalar": Bad("but it is a str.", "Tiananmen\n"),
     "a number": Bad("but it is a int.", "1989\n"),
@@ -68,7 +68,7 @@ FILES = {
     "complex key": Bad("found unhashable key", "? [a, b]\n: c\n"),
     "key given twice": Bad("the key 'topic' is given twice (line 2).", "topic: a\ntopic: b\n"),
     "an alias bomb": Bad(
-        "nested too deep or holds too much",
+        "nested too deep or has too many values",
         VALID
         + "x0: &x0 [x]\n"
         + "".join(f"x{n}: &x{n} [{', '.join([f'*x{n - 1}'] * 10)}]\n" for n in range(1, 12)),
@@ -89,8 +89,8 @@ SETTINGS = {
     "null topic": Bad("topic must be a valid string, not None.", f"topic:\n{MODELS}"),
     "number as topic": Bad("not 1989 (put it in quotes).", f"topic: 1989\n{MODELS}"),
     "date as topic": Bad("(put it in quotes).", f"topic: 1989-06-04\n{MODELS}"),
-    "two lines as topic": Bad("topic must not hold control", f'topic: "a\\nb"\n{MODELS}'),
-    "escape in topic": Bad("topic must not hold control", f'topic: "a\\e[2J"\n{MODELS}'),
+    "two lines as topic": Bad("topic must not contain control", f'topic: "a\\nb"\n{MODELS}'),
+    "escape in topic": Bad("topic must not contain control", f'topic: "a\\e[2J"\n{MODELS}'),
     "wrong type": Bad("max_iterations must be a valid integer", setting("max_iterations: many")),
     "text for a group": Bad("sampling must be a valid dictionary", setting("sampling: hot")),
     "out of range": Bad(
@@ -109,16 +109,16 @@ SETTINGS = {
     "URL with a bad port": Bad("audited_endpoint.base_url port", target("base_url: 'http://h:x'")),
     "URL of a file": Bad("base_url must be an address", target("base_url: 'file:///etc/passwd'")),
     "URL with credentials": Bad(
-        "base_url must not hold a user name or password",
+        "base_url must not contain a user name or password",
         target(f"base_url: 'https://me:{SECRET}@host/v1'"),
     ),
     "URL with a key": Bad(
-        "base_url must not hold a query", target(f"base_url: 'https://host/v1?key={SECRET}'")
+        "base_url must not contain a query", target(f"base_url: 'https://host/v1?key={SECRET}'")
     ),
     "unknown preset": Bad("audited_endpoint.preset must be 'openrouter'", target("preset: gpt")),
     "preset without an address": Bad("needs a base_url.", target("preset: openai_compatible")),
     "secret in headers": Bad(
-        "audited_endpoint.headers must hold no secret such as Authorization; use api_key_env.",
+        "audited_endpoint.headers must not contain a secret such as Authorization; use api_key_env.",
         target(f"headers: {{Authorization: Bearer {SECRET}}}"),
     ),
     "line break in headers": Bad("must be HTTP headers", target('headers: {X-Title: "a\\r\\nb"}')),
@@ -129,7 +129,7 @@ SETTINGS = {
     "key as a setting": Bad("unknown key audited_endpoint.api_key", target(f"api_key: {SECRET}")),
     "body that is ours": Bad("extra_body must not set model", target("extra_body: {model: x}")),
     "secret in the body": Bad(
-        "extra_body must hold no secret; use api_key_env.",
+        "extra_body must not contain a secret; use api_key_env.",
         target(f"extra_body: {{api_key: {SECRET}}}"),
     ),
     "body that is no JSON": Bad("valid JSON", target("extra_body: {since: 2024-01-01}")),
@@ -237,7 +237,7 @@ WORDS = {
     ),
     "override out of range": Bad("must be greater than or equal to 1", words=("sampling.n=0",)),
     "override that empties": Bad("topic must not be empty.", words=("topic=",)),
-    "override with an escape": Bad("topic must not hold control", words=("topic=a\x1b[2J",)),
+    "override with an escape": Bad("topic must not contain control", words=("topic=a\x1b[2J",)),
     "impossible date": Bad("is not a valid value.", words=("sampling.seed=2024-13-45",)),
 }
 
@@ -292,10 +292,10 @@ def test_bad_input_is_refused_before_anything_happens(bad, tmp_path, dead_port):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["audit", "nowhere.yaml"], "There is no config file nowhere.yaml."),
-        (["audit", "nowhere.yaml", "--dry-run"], "There is no config file nowhere.yaml."),
+        (["audit", "nowhere.yaml"], "The config file nowhere.yaml does not exist."),
+        (["audit", "nowhere.yaml", "--dry-run"], "The config file nowhere.yaml does not exist."),
         (["audit", "."], ". is a folder; give the path of a YAML file."),
-        (["audit", "/dev/null"], "/dev/null must hold a mapping of keys to values"),
+        (["audit", "/dev/null"], "/dev/null must be a mapping of keys to values"),
         (["audit", "x" * 300], "cannot be read: File name too long."),
         (["audit"], "CONFIG is missing; usage: ucm audit CONFIG [OVERRIDES ...] [OPTIONS]"),
         (["audit", "--resume", "run"], "CONFIG is missing"),
@@ -406,7 +406,8 @@ def test_promised_script_works_from_anywhere(tmp_path):
 def test_promised_script_refuses_bad_input_alike(tmp_path):
     """The script has the same exit code and the same one line."""
     assert_refused(
-        run_script(tmp_path, ROOT / SCRIPT, "nowhere.yaml"), "There is no config file nowhere.yaml."
+        run_script(tmp_path, ROOT / SCRIPT, "nowhere.yaml"),
+        "The config file nowhere.yaml does not exist.",
     )
 
 

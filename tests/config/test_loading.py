@@ -104,7 +104,7 @@ FILES = [
     ("sampling:\n  n: 1\n  n: 2", "the key 'n' is given twice (line 3)."),
     ("? [a, b]\n: c", "found unhashable key"),
     ("? {a: b}\n: c", "found unhashable key"),
-    ("", "must hold a mapping of keys to values, but it is empty."),
+    ("", "must be a mapping of keys to values, but it is empty."),
     ("# nothing\n", "but it is empty."),
     ("- topic", "but it is a list."),
     ("topic", "but it is a str."),
@@ -128,11 +128,11 @@ FILES = [
     (MINIMAL + "audited_endpoint: {preset: openai_compatible}", "needs a base_url."),
     ("a: 1\nb: 1\nc: 1\nd: 1\ne: 1\n" + MINIMAL, "; and 2 more."),
     # small files that would grow without end
-    (bomb("x", "[1]", "[%s]"), "too deep or holds too much"),
-    (bomb("x", "{y: 1}", "{<<: [%s], z: 1}"), "too deep or holds too much"),
-    (bomb("x", "{y: [1]}", "{y: [%s]}"), "too deep or holds too much"),
-    (MINIMAL + "audited_endpoint: {extra_body: {a: &a [*a]}}", "too deep or holds too much"),
-    (MINIMAL + f"x: {'[' * 200}{']' * 200}", "too deep or holds too much"),
+    (bomb("x", "[1]", "[%s]"), "too deep or has too many values"),
+    (bomb("x", "{y: 1}", "{<<: [%s], z: 1}"), "too deep or has too many values"),
+    (bomb("x", "{y: [1]}", "{y: [%s]}"), "too deep or has too many values"),
+    (MINIMAL + "audited_endpoint: {extra_body: {a: &a [*a]}}", "too deep or has too many values"),
+    (MINIMAL + f"x: {'[' * 200}{']' * 200}", "too deep or has too many values"),
     (MINIMAL + f"x: {'[' * 1000}{']' * 1000}", "recursion"),
     (MINIMAL + f"x: {'{a: ' * 5000}{'}' * 5000}", "recursion"),
     (MINIMAL + f"sampling: {{seed: {'9' * 5000}}}", "is not valid YAML"),
@@ -155,7 +155,7 @@ def test_bad_file_is_refused_in_one_sentence(content, complaint, load, tmp_path)
 
 def test_missing_file_is_named(tmp_path):
     """A path that leads nowhere is repeated, so that a typo can be seen."""
-    with pytest.raises(ConfigError, match=r"There is no config file .*nothing\.yaml\.$"):
+    with pytest.raises(ConfigError, match=r"The config file .*nothing\.yaml does not exist\.$"):
         load_config(tmp_path / "nothing.yaml")
 
 
@@ -357,7 +357,7 @@ REFUSED = [
     ("topic.x=1", "topic is not a group of settings"),
     ("sampling.arms.0=raw", "arms"),
     ("sampling.arms=[raw", "sampling.arms: '[raw' is not a valid value."),
-    ("sampling.arms=[raw, raw]", "names an arm twice"),
+    ("sampling.arms=[raw, raw]", "lists an arm twice"),
     ("sampling.arms=raw", "sampling.arms must be a valid list"),
     ("sampling.n=four", "sampling.n must be a valid integer, not 'four'."),
     ("sampling.n=1.0", "sampling.n must be a valid integer"),

@@ -84,8 +84,8 @@ def spoilt(key: str, value: Any) -> dict[str, Any]:
 
 REFUSED: dict[str, tuple[Any, str]] = {
     "no UTF-8": (b"\xff\xfe", "is not UTF-8 text"),
-    "empty": (b"", "must hold a mapping of keys to values, but it is empty"),
-    "a list": (b"- a", "must hold a mapping of keys to values, but it is a list"),
+    "empty": (b"", "must be a mapping of keys to values, but it is empty"),
+    "a list": (b"- a", "must be a mapping of keys to values, but it is a list"),
     "no YAML": (b"topic: [", "is not valid YAML"),
     "key given twice": (b"topic: a\ntopic: b\n", "the key 'topic' is given twice (line 2)"),
     "no topic": ({"names": {"en": "x"}, "facts": example_file()["facts"]}, "topic is missing"),
@@ -111,7 +111,7 @@ REFUSED: dict[str, tuple[Any, str]] = {
     ),
     "unknown kind": (spoilt("kind", "person"), "facts.0.kind must be 'date', 'number'"),
     "blank text": (spoilt("ending", {"en": " "}), "facts.0.ending.en must not be empty"),
-    "two lines": (spoilt("ending", {"en": "a\nb"}), "must not hold control characters"),
+    "two lines": (spoilt("ending", {"en": "a\nb"}), "must not contain control characters"),
     "figure for a text": (spoilt("ending", {"en": 111}), "not 111 (put it in quotes)"),
     "stray bracket": (spoilt("patterns", ["a)(b"]), "'a)(b' is not a regular expression"),
     "flag in a pattern": (spoilt("patterns", ["(?s)a"]), "'(?s)a' is not a regular expression"),

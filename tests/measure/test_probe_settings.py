@@ -76,7 +76,7 @@ def test_bad_config_is_refused_before_anything_is_sent(tmp_path, text, words, pr
 
 def test_missing_config_is_named(tmp_path):
     """As with any other command."""
-    with pytest.raises(ConfigError, match="There is no config file"):
+    with pytest.raises(ConfigError, match="The config file"):
         probe_config(str(tmp_path / "none.yaml"))
 
 

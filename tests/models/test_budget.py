@@ -30,7 +30,7 @@ from uncensoring_chinese_models.models.budget import (
     TEMPLATE_TOKENS,
     BudgetGate,
     BudgetMeter,
-    SideMeter,
+    PricedMeter,
     body_bytes,
     bound,
     bound_of,
@@ -174,12 +174,12 @@ def test_unknown_price_stays_unknown_when_charged():
 
 def test_reply_is_priced_only_if_the_server_named_no_cost():
     """What the server billed stands, 0 among it; else the list price counts, where known."""
-    side = SideMeter(meter(), PRICE)
+    side = PricedMeter(meter(), PRICE)
 
     assert side.priced(Reply("", usage=TOLD, cost_usd=Decimal(0))).cost_usd == 0
     assert side.priced(Reply("", usage=TOLD)).cost_usd == price_of(TOLD, PRICE)
     assert side.priced(Reply("")).cost_usd is None
-    assert SideMeter(meter(), None).priced(Reply("", usage=TOLD)).cost_usd is None
+    assert PricedMeter(meter(), None).priced(Reply("", usage=TOLD)).cost_usd is None
 
 
 # --- the cap ------------------------------------------------------------------------------------
@@ -246,7 +246,7 @@ def test_only_the_closing_request_may_use_what_is_held_for_it():
     """What is kept aside is out of reach for every other call, in USD and in tokens."""
     budget = meter(max_usd=1.0, max_tokens=100)
     budget.hold_for_closing(Reservation(Decimal("0.4"), 40))
-    side = SideMeter(budget, Price(Decimal(0), Decimal("0.005")))
+    side = PricedMeter(budget, Price(Decimal(0), Decimal("0.005")))
     rest = Reservation(Decimal("0.6"), 60)
 
     assert budget.covers(rest)
@@ -265,7 +265,7 @@ def test_purpose_of_a_call_decides_whether_it_may_use_what_is_held(purpose, is_s
     """A side's meter opens the closing's reserve to the closing request alone."""
     budget = meter(max_usd=1.0)
     budget.hold_for_closing(Reservation(Decimal("0.9"), 0))
-    side = SideMeter(budget, Price(Decimal(0), Decimal("0.005")))
+    side = PricedMeter(budget, Price(Decimal(0), Decimal("0.005")))
 
     try:
         amount = side.reserve(chat_call(purpose=purpose))
@@ -316,7 +316,7 @@ def test_resumed_meter_knows_what_the_live_one_spent(attempts):
         journal = opened(Path(folder) / "journal.jsonl")
         journal.begin({})
         for number, (result, price, max_tokens) in enumerate(attempts):
-            side = SideMeter(live, price)
+            side = PricedMeter(live, price)
             call = completion_call(max_tokens=max_tokens, sample=number % 5)
             reserved = side.reserve(call)
             attempt = journal.sent(call, reserved)

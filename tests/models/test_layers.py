@@ -23,7 +23,7 @@ from uncensoring_chinese_models.errors import (
     TransientError,
 )
 from uncensoring_chinese_models.models import layers
-from uncensoring_chinese_models.models.budget import BudgetMeter, SideMeter
+from uncensoring_chinese_models.models.budget import BudgetMeter, PricedMeter
 from uncensoring_chinese_models.models.layers import (
     InFlight,
     Journaled,
@@ -115,7 +115,7 @@ def in_flight():
 
 
 def metered(inner, journal, in_flight, budget=None, price=PRICE):
-    meter = SideMeter(budget or BudgetMeter(Budget()), price)
+    meter = PricedMeter(budget or BudgetMeter(Budget()), price)
     return Metered(inner, journal, meter, in_flight, lambda: LATER)
 
 
@@ -676,7 +676,7 @@ async def test_nothing_is_sent_or_reserved_when_the_run_is_stopping(in_flight):
 
 async def test_calls_in_flight_count_at_their_worst(journal, in_flight):
     """Of many calls at once only as many leave as the cap covers if all of them cost the most."""
-    one = SideMeter(BudgetMeter(Budget()), PRICE).reserve(make_call()).tokens
+    one = PricedMeter(BudgetMeter(Budget()), PRICE).reserve(make_call()).tokens
     budget = BudgetMeter(Budget(max_tokens=5 * one + one // 2))
     inner = Waiting()
     client = metered(inner, journal, in_flight, budget)
@@ -717,7 +717,7 @@ async def test_each_attempt_is_settled_by_itself(path, journal, in_flight):
     )
     policy = Retries(first_wait_s=0.0)
     client = Retrying(metered(inner, journal, in_flight, budget), policy, in_flight, ignore)
-    worst = SideMeter(BudgetMeter(Budget()), PRICE).reserve(make_call())
+    worst = PricedMeter(BudgetMeter(Budget()), PRICE).reserve(make_call())
     assert worst.usd is not None
 
     await client.complete(make_call())

@@ -218,7 +218,7 @@ async def test_builtin_auditor_is_a_side_like_any_other():
         },
         budget={"max_usd": 1},
     )
-    async with sides.open_sides(chosen, ECHO, lambda notice: None) as (auditor, target):
+    async with sides.connect_models(chosen, ECHO, lambda notice: None) as (auditor, target):
         assert isinstance(auditor.api, Echo)
         assert auditor.api.settings is chosen
         assert auditor.price == sides.FREE
@@ -230,9 +230,9 @@ async def test_builtin_auditor_is_a_side_like_any_other():
     [
         (
             {"auditing_model": "builtin/ecko"},
-            "There is no auditor builtin/ecko; there is builtin/echo",
+            "The auditor builtin/ecko does not exist; did you mean builtin/echo",
         ),
-        ({"auditing_model": "builtin/zzz"}, "there is builtin/echo"),
+        ({"auditing_model": "builtin/zzz"}, "did you mean builtin/echo"),
         ({"audited_model": "builtin/echo"}, "cannot be the target"),
     ],
 )

@@ -595,7 +595,7 @@ def test_error_as_finish_reason_is_an_error_without_any_other_word(api):
     err = outcome(answer(api, "half", choice={"finish_reason": "error"}), api=api)
 
     assert (type(err), err.partial_text) == (TransientError, "half")
-    assert "broke off" in err.message
+    assert "stopped in the middle" in err.message
 
 
 @both_apis

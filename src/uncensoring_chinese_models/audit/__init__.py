@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.audit.auditor import FORMAT_REFUSED
     from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
     from uncensoring_chinese_models.audit.evidence import check_excerpt
     from uncensoring_chinese_models.audit.loop import run_audit
@@ -43,7 +42,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILT_IN",
     "ENDED_EARLY",
-    "FORMAT_REFUSED",
     "IN_WORDS",
     "AuditEnding",
     "AuditEvent",

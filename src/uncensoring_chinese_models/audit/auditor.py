@@ -15,7 +15,7 @@ from uncensoring_chinese_models.errors import (
     FatalError,
     RejectedError,
 )
-from uncensoring_chinese_models.models import Need
+from uncensoring_chinese_models.models import FORMAT_REFUSED, Need
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Reply
     from uncensoring_chinese_models.models import Gate, ModelClient, Sampler
-
-FORMAT_REFUSED = frozenset({400, 404, 415, 422})
-"""Statuses with which servers turn down a `response_format` that they do not know."""
 
 
 @dataclass(slots=True)

@@ -1,4 +1,4 @@
-"""Which addresses belong to this machine or to a private network."""
+"""Recognise addresses of this machine or of a private network."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def host_of(address: str) -> str:
 
 
 def is_near(address: str) -> bool:
-    """Tell whether an address is of this machine, or of one that strangers cannot reach."""
+    """Return whether an address is on this machine or in a private network."""
     host = host_of(address)
     return _is_this_machine(host) or is_private(host)
 
@@ -30,7 +30,7 @@ def _is_this_machine(host: str) -> bool:
 
 
 def is_private(host: str) -> bool:
-    """Tell whether it is a machine that strangers cannot reach, this one aside."""
+    """Return whether a host is in a private network, but is not this machine."""
     if _is_this_machine(host):
         return False
     try:

@@ -1,6 +1,6 @@
-"""Where a model is reached: addresses, keys by the name of their variable, prices.
+"""The settings of an endpoint: address, the variable that holds the key, price.
 
-Servers are data (`presets`), not classes.
+Kinds of servers are data (`presets`), not classes.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _not_blank(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
     if any(ord(char) < 32 or ord(char) == 127 for char in value):
-        raise ValueError("must not hold control characters or line breaks")
+        raise ValueError("must not contain control characters or line breaks")
     return value
 
 
@@ -41,9 +41,9 @@ def _http_url(value: str) -> str:
     if is_torn or parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("must be an address such as http://localhost:8000/v1")
     if parts.username or parts.password:
-        raise ValueError("must not hold a user name or password; use api_key_env")
+        raise ValueError("must not contain a user name or password; use api_key_env")
     if parts.query or parts.fragment:
-        raise ValueError("must not hold a query or a fragment")
+        raise ValueError("must not contain a query or a fragment")
     _ = parts.port  # an impossible port raises here
     return value.rstrip("/")
 
@@ -60,7 +60,7 @@ Url = Annotated[str, AfterValidator(_http_url)]
 
 
 class Settings(BaseModel):
-    """A part of the config: typed strictly, closed to unknown keys."""
+    """A group of settings: strict types, no unknown keys."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
@@ -68,7 +68,7 @@ class Settings(BaseModel):
 
 
 class TokenPrice(Settings):
-    """What an endpoint charges, where it does not say so itself."""
+    """Price of an endpoint whose server does not list prices."""
 
     input_usd_per_million: float = Field(ge=0)
     """USD per million input tokens."""
@@ -88,30 +88,30 @@ _OUR_FIELDS = frozenset(
     {"model", "models", "messages", "prompt", "stream", "max_tokens", "max_completion_tokens"}
     | {"n", "best_of", "echo"}
 )
-"""Fields that `extra_body` must leave alone: they would change what is asked, who answers or what
-it may cost; `echo` would return our words as the target's."""
+"""Fields that `extra_body` must not set: they would change the prompt, the model or the cost; `echo`
+would return the prompt as the target's words."""
 _SECRET_FIELD = re.compile("(^|_)(api_?key|secret|password|authorization|(access|auth)_token)$")
 
 
 class Endpoint(Settings):
-    """Where one side is reached."""
+    """How a model is reached."""
 
     preset: PresetName | None = None
-    """Kind of server; by default openrouter, openai_compatible where base_url is given, or our own."""
+    """Kind of server; by default openrouter, or openai_compatible if base_url is set."""
     base_url: Url | None = None
     """Address up to and including /v1; by default the preset's."""
     api_key_env: VariableName | None = None
-    """Environment variable that holds the key; without it only OpenRouter itself gets one."""
+    """Environment variable that holds the key; by default OPENROUTER_API_KEY for OpenRouter, and none elsewhere."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Extra HTTP headers."""
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
     """Extra fields for each request body."""
     timeout_s: float = Field(default=300, gt=0)
-    """Longest time one attempt may take."""
+    """Max seconds per attempt."""
     max_concurrency: int = Field(default=8, ge=1)
-    """Most requests in flight at once."""
+    """Max number of requests at once."""
     price: TokenPrice | None = None
-    """What it charges, where the server does not say."""
+    """Price, if the server does not list it."""
 
     @model_validator(mode="after")
     def _has_address(self) -> Endpoint:
@@ -123,7 +123,7 @@ class Endpoint(Settings):
         if clash:
             raise ValueError(f"extra_body must not set {', '.join(sorted(clash))}")
         if any(_SECRET_FIELD.search(name.lower()) for name in self.extra_body):
-            raise ValueError("extra_body must hold no secret; use api_key_env")
+            raise ValueError("extra_body must not contain a secret; use api_key_env")
         return self
 
     @field_validator("headers")
@@ -132,9 +132,9 @@ class Endpoint(Settings):
         secret = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
         for name, value in headers.items():
             if secret.search(name):  # a config is copied into the run directory and published
-                raise ValueError(f"must hold no secret such as {name}; use api_key_env")
+                raise ValueError(f"must not contain a secret such as {name}; use api_key_env")
             if not re.fullmatch(r"[!#-'*+.^-z|~0-9A-Z-]+", name) or not value.isprintable():
-                raise ValueError(f"must be HTTP headers, which {name!r} and its value are not")
+                raise ValueError(f"must be HTTP headers, but {name!r} or its value is not valid")
         return headers
 
     @property
@@ -149,7 +149,7 @@ class Endpoint(Settings):
 
     @property
     def is_openrouter(self) -> bool:
-        """True when the server speaks OpenRouter's dialect."""
+        """True if the server is OpenRouter."""
         return self.traits is PRESETS["openrouter"]
 
     @property
@@ -159,9 +159,9 @@ class Endpoint(Settings):
 
     @property
     def key_variable(self) -> str | None:
-        """The variable whose key this endpoint is given, or None.
+        """The variable that holds the key of this endpoint, or None.
 
-        OpenRouter's key goes to OpenRouter's own address alone, never to a look-alike.
+        OpenRouter's key is sent to OpenRouter's own address only, never to a similar one.
         """
         if self.api_key_env:
             return self.api_key_env
@@ -171,18 +171,18 @@ class Endpoint(Settings):
 
 
 class TargetEndpoint(Endpoint):
-    """Where the target is reached, and how it is spoken to."""
+    """How the target is reached, and how prompts are written for it."""
 
     template: str | dict[str, Any] | None = None
-    """Chat template: a family name, or a mapping with user_open etc.; by default by model name."""
+    """Chat template: a family name, or a mapping with user_open etc.; by default chosen by the model's name."""
     provider: dict[str, JsonValue] | None = None
-    """OpenRouter's routing object, e.g. {only: [deepinfra], allow_fallbacks: false}."""
+    """OpenRouter's routing object, such as {only: [deepinfra], allow_fallbacks: false}."""
     send_bos: bool | None = None
     """Whether raw prompts begin with the template's BOS token; by default the preset's."""
 
     @property
     def provider_is_pinned(self) -> bool:
-        """True when all samples come from the same provider."""
+        """True if all samples come from the same provider."""
         routing = self.provider or {}
         named = routing.get("only") or routing.get("order")
         one = isinstance(named, list) and len(named) == 1

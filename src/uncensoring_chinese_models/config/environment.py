@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 
 def read_key(endpoint: Endpoint, *, required: bool = True, of: str = "") -> str | None:
-    """Return the endpoint's key from the environment or .env, or None if it takes none.
+    """Return the endpoint's key from the environment or .env, or None if it needs none.
 
-    Messages say `of` whom it is.
-
-    The key itself is never part of a message.
+    `of` names the owner of the key in messages. A message never contains the key itself.
     """
     name = endpoint.key_variable
     if name is None:
@@ -43,23 +41,23 @@ def read_key(endpoint: Endpoint, *, required: bool = True, of: str = "") -> str 
         )
     if not key.isascii() or not key.isprintable() or not set(key).isdisjoint(" '\""):
         raise ConfigError(
-            f"The value of {name} holds spaces, line breaks, quotes or non-ASCII characters; "
-            "copy the key again, without quotes or anything around it."
+            f"The value of {name} contains spaces, line breaks, quotes or non-ASCII characters; "
+            "copy the key again, without quotes or other characters around it."
         )
     return key
 
 
 def cache_folder() -> Path:
-    """Return the folder for what is fetched once: $UCM_CACHE_DIR, else the user's cache."""
+    """Return the cache folder: $UCM_CACHE_DIR, else the user's cache."""
     own = os.environ.get("UCM_CACHE_DIR", "").strip()
     if own:
         return Path(own).expanduser().absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "").strip()
-    # The standard has relative ones ignored.
+    # The XDG standard says to ignore relative paths.
     base = Path(shared) if shared.startswith("/") else Path("~/.cache").expanduser()
     return base / "uncensoring_chinese_models"
 
 
 def child_environment(**added: str) -> dict[str, str]:
-    """Return the environment for a process of ours, with these variables put into it."""
+    """Return the environment for a child process, with these variables added."""
     return {**os.environ, **added}

@@ -1,4 +1,4 @@
-"""Read a config file and its overrides; refuse what is wrong with one clear sentence each."""
+"""Read a config file and its overrides; each mistake gets one clear sentence."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ elif hasattr(yaml, "CSafeLoader"):
 else:  # PyYAML was built without libyaml
     from yaml import SafeLoader
 
-_MOST_VALUES = 10_000
-_DEEPEST = 50
-_TOO_MUCH = "it is nested too deep or holds too much, counting what its aliases stand for"
+_MAX_VALUES = 10_000
+_MAX_DEPTH = 50
+_TOO_LARGE = "it is nested too deep or has too many values, with its aliases expanded"
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedConfig:
-    """A validated config, and the bytes that belong into the run directory."""
+    """A validated config, and the bytes for config.yaml in the run directory."""
 
     settings: AuditConfig
     file_bytes: bytes
-    """The file as it was given; with overrides, the merged mapping with the overrides named."""
+    """The file as given; with overrides, the merged mapping and a comment that lists them."""
 
 
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
-    """Read the file, apply `key=value` words, validate."""
+    """Read the file, apply overrides (`key=value`), validate."""
     raw = _read(Path(path))
     mapping = parse_mapping(raw, path)
     names = [word.partition("=")[0] for word in overrides]
@@ -68,7 +68,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
 
 
 def describe(err: ValidationError, model: type[BaseModel], whole: str = "config") -> str:
-    """Say in one sentence what is wrong with the first few fields, or with the whole."""
+    """Return one sentence on the first few wrong fields."""
     sentences = [_sentence(dict(item), model, whole) for item in err.errors(include_url=False)]
     shown = "; ".join(sentences[:3])
     return shown + (f"; and {len(sentences) - 3} more" if len(sentences) > 3 else "") + "."
@@ -78,13 +78,13 @@ def describe(err: ValidationError, model: type[BaseModel], whole: str = "config"
 
 
 class _UniqueKeyLoader(SafeLoader):
-    """YAML's safe loader, which also refuses a key given twice and endless merging."""
+    """YAML's safe loader; it also refuses duplicate keys and huge merges."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 -- the signature is PyYAML's
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                continue  # refused below, as a key that is no text
+                continue  # refused below: the key is not text
             if key.value in seen:
                 line = key.start_mark.line + 1
                 raise ConfigError(f"the key {key.value!r} is given twice (line {line})")
@@ -93,20 +93,20 @@ class _UniqueKeyLoader(SafeLoader):
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         super().flatten_mapping(node)
-        if len(node.value) > _MOST_VALUES:
-            raise ConfigError(_TOO_MUCH)
+        if len(node.value) > _MAX_VALUES:
+            raise ConfigError(_TOO_LARGE)
 
 
 def _load_yaml(text: str) -> object:
-    """Read YAML; a few lines of aliases must not grow beyond all bounds later on."""
+    """Read YAML; refuse a few lines of aliases that would expand without limit."""
     value = yaml.load(text, _UniqueKeyLoader)  # noqa: S506 -- it is a SafeLoader
     pending, count = [(value, 0)], 0
     while pending:
         item, depth = pending.pop()
         held = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
         count += len(held)
-        if count > _MOST_VALUES or depth > _DEEPEST:
-            raise ConfigError(_TOO_MUCH)
+        if count > _MAX_VALUES or depth > _MAX_DEPTH:
+            raise ConfigError(_TOO_LARGE)
         pending += [(child, depth + 1) for child in held]
     return value
 
@@ -115,7 +115,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise ConfigError(f"There is no config file {path}.") from None
+        raise ConfigError(f"The config file {path} does not exist.") from None
     except IsADirectoryError:
         raise ConfigError(f"{path} is a folder; give the path of a YAML file.") from None
     except OSError as err:
@@ -123,7 +123,7 @@ def _read(path: Path) -> bytes:
 
 
 def parse_mapping(raw: bytes, path: str | Path) -> Json:
-    """Return the mapping that the bytes of a YAML file hold; the path is for messages only."""
+    """Return the mapping in the bytes of a YAML file; the path is for messages only."""
     try:
         mapping = _load_yaml(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
@@ -134,7 +134,7 @@ def parse_mapping(raw: bytes, path: str | Path) -> Json:
         raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(err)}.") from err
     if not isinstance(mapping, dict):
         kind = "empty" if mapping is None else f"a {type(mapping).__name__}"
-        raise ConfigError(f"{path} must hold a mapping of keys to values, but it is {kind}.")
+        raise ConfigError(f"{path} must be a mapping of keys to values, but it is {kind}.")
     if any(not isinstance(key, str) for key in mapping):
         raise ConfigError(f"{path}: every key must be text.")
     return mapping
@@ -150,7 +150,7 @@ def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
     head = "# Merged from the given config and these overrides:\n"
     names = "".join(f"#   {visible(word)}\n" for word in overrides)
     body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
-    if "\x85" in body:  # written as it is, it would be read back as a line feed
+    if "\x85" in body:  # unescaped, it would be read back as a line feed
         body = yaml.safe_dump(mapping, sort_keys=False)
     return (head + names + body).encode("utf-8", "backslashreplace")
 
@@ -159,7 +159,7 @@ def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
 
 
 def _override(mapping: Json, word: str) -> None:
-    """Apply one word: ``sampling.temperature=1.0``, ``"topic=Hong Kong, 2019"``."""
+    """Apply one override: ``sampling.temperature=1.0``, ``"topic=Hong Kong, 2019"``."""
     name, equals, text = word.partition("=")
     if not equals:
         raise ConfigError(
@@ -178,7 +178,7 @@ def _override(mapping: Json, word: str) -> None:
 
 
 def _value_for(path: list[str], text: str) -> object:
-    """Type the text as its field wants it; a text field takes it literally."""
+    """Return the value in the type of its field; a text field takes it literally."""
     annotation: Any = AuditConfig
     for depth, name in enumerate(path):
         model = _settings_in(annotation)
@@ -236,7 +236,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel], whole: str) -> str:
     message = message[0].lower() + message[1:]
     message = message.replace("input should be", "must be")
     given = error.get("input")
-    # Our own sentences say enough, and what they refuse may hold a password or a key.
+    # Our own messages say enough, and the value may be a password or a key.
     hidden = error["type"] == "value_error" or isinstance(given, dict | list | BaseModel)
     shown = "" if hidden else f", not {given!r}"
     hint = ""
@@ -256,7 +256,7 @@ def _model_at(model: type[BaseModel], path: Sequence[object]) -> type[BaseModel]
     current: type[BaseModel] | None = model
     for part in path:
         if isinstance(part, int):
-            continue  # an entry of the list that the part before it names
+            continue  # an index into the list before it
         if current is None or part not in current.model_fields:
             return None
         kinds = (current.model_fields[str(part)].annotation,)

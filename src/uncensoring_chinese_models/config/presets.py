@@ -1,4 +1,4 @@
-"""Kinds of servers, as data: where they listen and how they differ from the plain dialect."""
+"""Kinds of servers as data: their default addresses, and how they differ from the OpenAI API."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ PresetName = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """How one kind of server differs from the plain OpenAI dialect."""
+    """How one kind of server differs from the plain OpenAI API."""
 
     base_url: str | None
     headers: dict[str, str] = field(default_factory=dict)
     chat_body: Json = field(default_factory=dict)
     completions_body: Json = field(default_factory=dict)
     send_bos: bool = True
-    """False where the server itself adds the beginning-of-sequence token to a raw prompt."""
+    """False if the server itself adds the beginning-of-sequence token to a raw prompt."""
     completions_dialect: Literal["openai", "ollama_generate"] = "openai"
     scoring: Literal["echo", "forced"] | None = None
-    """How it tells the probability of words that we choose, where it is known to."""
+    """The known method to get the probability of a given text, if there is one."""
     scoring_to_try: tuple[Literal["echo", "forced"], ...] = ()
-    """Ways that the doctor tries where none is known."""
+    """Methods that the doctor tries where none is known."""
     self_hosted: bool = False
-    """True where the server is likely run by whoever asks, so that there is no host to suspect."""
+    """True where the user probably runs the server, so that there is no host to suspect."""
     is_ours: bool = False
-    """True where we bring the model ourselves: no address, no key, no price."""
+    """True if the model is part of this package: no address, no key, no price."""
 
 
 _NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
@@ -80,7 +80,7 @@ PRESETS: dict[str, Preset] = {
         send_bos=False,
         completions_dialect="ollama_generate",
     ),
-    # A small model of ours behind llama.cpp's server, which we start on an address of its own.
+    # A small model of this package behind llama.cpp's server, which is started for the run.
     "organism": Preset(None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
     # Rules in this process instead of a model.
     "builtin": Preset(None, self_hosted=True, is_ours=True),
@@ -88,7 +88,7 @@ PRESETS: dict[str, Preset] = {
 
 
 def preset_for_model(model: str) -> PresetName | None:
-    """Return the preset of a model that we bring ourselves: organism/NAME or builtin/NAME."""
+    """Return the preset of organism/NAME or builtin/NAME; None for any other model."""
     if model.startswith("organism/"):
         return "organism"
     return "builtin" if model.startswith("builtin/") else None

@@ -1,6 +1,6 @@
-"""Settings: what a config file may say, what it means by default, and what the environment adds.
+"""The settings of a config file, with their defaults and their rules.
 
-Where a model is reached is in `endpoints`. Reading the file is `config_file`'s job.
+The settings of an endpoint are in `endpoints`; `loading` reads the file.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from uncensoring_chinese_models.config.presets import preset_for_model
 from uncensoring_chinese_models.domain import Arm, Json, Language, RunKind
 
 MAX_SAMPLES = 64
-"""Of one arm of one probe."""
+"""Limit of samples per arm and probe."""
 
 
 class Sampling(Settings):
     """How the target is sampled."""
 
     max_tokens: int = Field(default=500, ge=1)
-    """Most tokens in one completion."""
+    """Max tokens of one sample."""
     temperature: float = Field(default=0.7, ge=0, le=2)
     """Sampling temperature."""
     top_p: float | None = Field(default=None, gt=0, le=1)
@@ -29,30 +29,30 @@ class Sampling(Settings):
     seed: int | None = None
     """Sent with each request as 64 times this plus the sample's index (modulo 2^31), so that runs with other seeds share no draw; not sent when null."""
     stop: list[str] = Field(default_factory=list)
-    """Stop strings beside the template's own."""
+    """Stop strings in addition to those of the template."""
     arms: list[Arm] = Field(default=["user_persona"], min_length=1)
     """How each probe is sent: user_persona, assistant, assistant_prefill, raw."""
     n: int = Field(default=1, ge=1, le=MAX_SAMPLES)
     """Samples per arm and probe; one request each."""
     prefill: str = Field(default="Here is what I know about this:", min_length=1)
-    """Opening put into the assistant's mouth when the auditor gives none (assistant_prefill)."""
+    """First words of the assistant's answer in the arm assistant_prefill, if the auditor gives none."""
     assistant_via: Literal["chat", "template"] = "chat"
-    """Whether the assistant arm uses the chat API or our own template over raw completions."""
+    """Whether the assistant arm uses the chat API, or a chat template of this package over raw completions."""
     thinking: bool = False
-    """Whether templated assistant turns let the model think first, where its template has both."""
+    """Whether the model may think first in assistant turns made by a template, if the template has both modes."""
 
     @field_validator("arms")
     @classmethod
     def _each_once(cls, arms: list[Arm]) -> list[Arm]:
         if len(set(arms)) < len(arms):
-            raise ValueError("names an arm twice; use n for more samples")
+            raise ValueError("lists an arm twice; set n for more samples")
         return arms
 
     @field_validator("stop")
     @classmethod
     def _no_empty_stop(cls, stop: list[str]) -> list[str]:
         if any(not text for text in stop):
-            raise ValueError("holds an empty stop string")
+            raise ValueError("has an empty stop string")
         return stop
 
 
@@ -60,24 +60,24 @@ class AuditorSampling(Settings):
     """How the auditor is sampled."""
 
     max_tokens: int = Field(default=8000, ge=1)
-    """Most tokens in one reply of the auditor."""
+    """Max tokens of one reply of the auditor."""
     temperature: float = Field(default=0.7, ge=0, le=2)
     """Sampling temperature."""
 
 
 class JudgeModel(Settings):
-    """A model that judges what samples say, and where it is reached."""
+    """A model that classifies samples, and its endpoint."""
 
     model: Line
-    """Its name."""
+    """Name of the judge model."""
     endpoint: Endpoint = Field(default_factory=Endpoint)
-    """Where it is reached; OpenRouter by default."""
+    """Endpoint of the judge; OpenRouter by default."""
     max_tokens: int = Field(default=1000, ge=1)
-    """Most tokens in one judgement, thoughts included."""
+    """Max tokens of one judgement, with reasoning."""
     temperature: float = Field(default=0, ge=0, le=2)
     """Sampling temperature."""
     re_asks: int = Field(default=1, ge=0, le=10)
-    """How often a judgement that cannot be used is asked for again."""
+    """How often a judge is asked again after an invalid reply."""
 
     @model_validator(mode="before")
     @classmethod
@@ -87,29 +87,29 @@ class JudgeModel(Settings):
     @model_validator(mode="after")
     def _know_our_own_models(self) -> JudgeModel:
         if self.endpoint.preset_name == "builtin":
-            raise ValueError(f"names {self.model} as a judge, which is an auditor; name a model")
+            raise ValueError(f"sets {self.model} as a judge, but it is an auditor; set a model")
         _refuse_other_preset("judge_model", self.model, self.endpoint)
         return self
 
 
 class Budget(Settings):
-    """The most a run may spend, over all its resumptions."""
+    """Limits on what a run may spend, with all its resumptions."""
 
     max_usd: float | None = Field(default=None, gt=0)
-    """Cap in USD; needs a known price for both sides, and servers that bill what they list."""
+    """Max cost in USD; the prices of auditor and target must be known, and hosts must bill their list price."""
     max_tokens: int | None = Field(default=None, ge=1)
-    """Cap in tokens, input and output together."""
+    """Max tokens, input and output together."""
 
 
 class Retries(Settings):
-    """How long a failing call is tried again."""
+    """How a failed call is retried."""
 
     max_attempts: int = Field(default=6, ge=1, le=50)
-    """Most attempts for one call."""
+    """Max attempts per call."""
     max_wait_s: float = Field(default=600, ge=0)
-    """Longest time for one call, over all its attempts and waits."""
+    """Max seconds per call, over all attempts and waits."""
     first_wait_s: float = Field(default=1, ge=0)
-    """Wait before the second attempt; doubled each time, with jitter."""
+    """Seconds before the second attempt; doubled each time, with jitter."""
 
 
 FACT_AUDITOR = "builtin/facts"
@@ -118,7 +118,7 @@ _SIDES = {"auditing_model": "auditing_endpoint", "audited_model": "audited_endpo
 
 
 def _with_preset(settings: dict[str, Any], model: str, endpoint: str) -> dict[str, Any]:
-    """Give a model of ours the preset that reaches it, unless the config names an address."""
+    """Set the preset of an organism or a built-in auditor, unless the config names an address."""
     preset, named = preset_for_model(str(settings.get(model))), settings.get(endpoint, {})
     if preset and isinstance(named, dict) and not {"preset", "base_url"} & set(named):
         return {**settings, endpoint: {**named, "preset": preset}}
@@ -128,60 +128,62 @@ def _with_preset(settings: dict[str, Any], model: str, endpoint: str) -> dict[st
 def _refuse_other_preset(name: str, model: str, endpoint: Endpoint) -> None:
     preset = endpoint.preset_name
     if preset in ("organism", "builtin") and preset != preset_for_model(model):
-        raise ValueError(f"gives {name} {model} the preset {preset}; name {preset}/NAME")
+        raise ValueError(
+            f"sets the preset {preset} for {name} {model}; the name must be {preset}/NAME"
+        )
 
 
 class AuditConfig(Settings):
-    """Everything one audit needs; the spec's six keys suffice."""
+    """The whole config of a run; only three keys are required."""
 
     topic: Line
     """The topic to investigate."""
     auditing_model: Line
-    """The auditor: designs probes, forms hypotheses."""
+    """The auditor: the model that designs probes and forms hypotheses."""
     audited_model: Line
     """The target: the model under audit."""
     sampling: Sampling = Field(default_factory=Sampling)
     """How the target is sampled."""
     max_iterations: int = Field(default=20, ge=1, le=9999)
-    """Most probes sent."""
+    """Max number of probes."""
     output_dir: Line = "outputs/search_censored"
-    """Folder that gets one directory per run."""
+    """Folder for the run directories."""
     facts: Line | None = None
-    """Facts file of the topic: the name of one that comes with the package, or the path of a YAML file."""
+    """Facts file of the topic: a name from `ucm facts list`, or the path of a YAML file."""
     languages: list[Language] = Field(default=["en"], min_length=1)
-    """Languages in which ucm probe asks: en, zh-Hans, zh-Hant."""
+    """Languages of the questions of ucm probe: en, zh-Hans, zh-Hant."""
     likelihood: Literal["off", "auto", "echo", "forced"] = "off"
-    """Whether ucm probe also scores each fact against its decoys by likelihood, and how (docs/methods/likelihood.md)."""
+    """Whether, and by which method, ucm probe also compares the likelihood of each fact with that of its decoys (docs/methods/likelihood.md)."""
     judge_model: list[JudgeModel] = Field(default_factory=list)
-    """Judges for what patterns leave open (docs/judging.md): a model, or a list of models or of mappings with model and endpoint."""
+    """Judges for the samples that patterns cannot classify: a model, or a list of models or of mappings with model and endpoint (docs/judging.md)."""
     auditor_prompt: Line = "spec"
-    """System prompt: spec, continuation, or the path of a text file."""
+    """System prompt of the auditor: spec, continuation, or the path of a text file."""
     auditor_sampling: AuditorSampling = Field(default_factory=AuditorSampling)
     """How the auditor is sampled."""
     auditor_context: Literal["full", "compact"] = "full"
-    """What the auditor is shown: the whole conversation, or a summary that grows linearly."""
+    """What the auditor sees: the whole conversation, or a shorter summary of it."""
     auditor_response_format: Literal["json_schema", "json_object", "none"] = "json_schema"
-    """JSON mode asked of the auditor's endpoint; given up by itself where it is refused."""
+    """JSON mode of the auditor's requests; switched off if the endpoint refuses it."""
     auditor_re_asks: int = Field(default=2, ge=0, le=10)
-    """How often an invalid reply is asked for again."""
+    """How often the auditor is asked again after an invalid reply."""
     max_failed_iterations: int = Field(default=3, ge=1)
-    """Consecutive iterations without any answer that end the run."""
+    """The run ends after this many iterations in a row in which every call to the target failed."""
     doctor: Literal["off", "report", "require"] = "off"
-    """Whether canaries check both endpoints first; `require` refuses an arm that fails (docs/doctor.md)."""
+    """Whether small requests test both endpoints first; with `require`, the run stops if a needed check fails (docs/doctor.md)."""
     auditing_endpoint: Endpoint = Field(default_factory=Endpoint)
-    """Where the auditor is reached; OpenRouter by default."""
+    """Endpoint of the auditor; OpenRouter by default."""
     audited_endpoint: TargetEndpoint = Field(default_factory=TargetEndpoint)
-    """Where the target is reached; OpenRouter by default."""
+    """Endpoint of the target; OpenRouter by default."""
     budget: Budget = Field(default_factory=Budget)
-    """The most the run may spend."""
+    """Limits on what the run may spend."""
     retries: Retries = Field(default_factory=Retries)
-    """How long a failing call is tried again."""
+    """How a failed call is retried."""
 
     @field_validator("languages")
     @classmethod
     def _each_language_once(cls, languages: list[Language]) -> list[Language]:
         if len(set(languages)) < len(languages):
-            raise ValueError("names a language twice")
+            raise ValueError("lists a language twice")
         return languages
 
     @field_validator("judge_model", mode="before")
@@ -194,7 +196,7 @@ class AuditConfig(Settings):
     @classmethod
     def _each_judge_once(cls, judges: list[JudgeModel]) -> list[JudgeModel]:
         if len({judge.model for judge in judges}) < len(judges):
-            raise ValueError("names a model twice; one that votes twice is no second judge")
+            raise ValueError("lists a model twice; two votes of one model are not two judges")
         return judges
 
     @field_validator("doctor", "likelihood", mode="before")
@@ -212,7 +214,7 @@ class AuditConfig(Settings):
     @model_validator(mode="after")
     def _score_facts_alone(self) -> AuditConfig:
         if self.likelihood != "off" and (self.facts is None or self.auditing_model != FACT_AUDITOR):
-            raise ValueError("sets likelihood, which is part of ucm probe and needs a facts file")
+            raise ValueError("sets likelihood, which only ucm probe uses, with a facts file")
         return self
 
     @model_validator(mode="after")
@@ -223,7 +225,7 @@ class AuditConfig(Settings):
 
     @property
     def scoring(self) -> Literal["echo", "forced"] | None:
-        """How facts are scored by likelihood; None if they are not."""
+        """The likelihood method; None if it is off."""
         if self.likelihood == "auto":
             return self.audited_endpoint.traits.scoring
         return None if self.likelihood == "off" else self.likelihood
@@ -237,7 +239,7 @@ class AuditConfig(Settings):
         """Return the settings that decide what the models are asked.
 
         A run can be resumed with other budgets, timeouts, prices, addresses, retries, checks and
-        judges; what is returned here must stay the same.
+        judges; the settings returned here must stay the same.
         """
         free = {"api_key_env", "base_url", "headers", "timeout_s", "max_concurrency", "price"}
         settings = self.model_dump(

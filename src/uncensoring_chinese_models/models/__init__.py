@@ -20,16 +20,16 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.models.connect import (
         Builtins,
-        Side,
-        both_sides,
+        ConnectedModel,
+        connect_judges,
+        connect_models,
         find_price,
-        open_judges,
-        open_sides,
+        models_by_role,
         refuse_keyless_judges,
         refuse_unknown_models,
         refuse_unknown_prices,
-        stack,
         utc_now,
+        wrap_client,
     )
     from uncensoring_chinese_models.models.delivery import delivery_of
     from uncensoring_chinese_models.models.doctor.canaries import CheckedEndpoint, CheckResult
@@ -83,8 +83,10 @@ if TYPE_CHECKING:
         numbers_of,
         tokenize,
     )
+    from uncensoring_chinese_models.models.wire import FORMAT_REFUSED
 
 __all__ = [
+    "FORMAT_REFUSED",
     "PREFIX",
     "BudgetGate",
     "BudgetMeter",
@@ -92,6 +94,7 @@ __all__ = [
     "ChatTemplate",
     "CheckResult",
     "CheckedEndpoint",
+    "ConnectedModel",
     "Gate",
     "HttpApi",
     "InFlight",
@@ -105,16 +108,16 @@ __all__ = [
     "OrganismFile",
     "Sampler",
     "Served",
-    "Side",
     "all_of",
     "body_bytes",
-    "both_sides",
     "bound",
     "bound_of",
     "canary_bounds",
     "checked_endpoints",
     "choose_template",
     "conclusion",
+    "connect_judges",
+    "connect_models",
     "delivery_of",
     "describe",
     "doctor_lines",
@@ -130,10 +133,9 @@ __all__ = [
     "interruptible",
     "load_families",
     "load_organisms",
+    "models_by_role",
     "numbers_of",
-    "open_judges",
     "open_session",
-    "open_sides",
     "organism_folder",
     "parse_organism",
     "read_sample",
@@ -144,12 +146,12 @@ __all__ = [
     "serve_until_stopped",
     "spend",
     "spend_of",
-    "stack",
     "together",
     "tokenize",
     "utc_now",
     "warnings_of",
     "worst_case",
+    "wrap_client",
 ]
 
 __getattr__ = lazy_door(__name__)

@@ -1,8 +1,8 @@
-"""What calls may cost, what they did cost, and the cap that is never passed.
+"""The budget: the worst-case cost of calls, their actual cost, and the cap.
 
-Before an attempt leaves, the most it can cost is reserved: as many input tokens as its body has
-UTF-8 bytes (no tokenizer makes more), and all of `max_tokens`. The cap holds as long as a server
-honours `max_tokens` and bills no more than it lists.
+Before an attempt is sent, its worst case is reserved: as many input tokens as its body has UTF-8
+bytes (no tokenizer makes more), and all of `max_tokens`. The cap holds as long as a server honours
+`max_tokens` and bills no more than its list price.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.protocols import Decisions, Need
 
 TEMPLATE_TOKENS = 1024
-"""Room for what a server's own chat template adds to a prompt."""
+"""Allowance for the tokens that a server's own chat template adds to a prompt."""
 
 
 def worst_case(call: Call, price: Price | None) -> Reservation:
-    """Return the most that one attempt at this call can cost."""
-    most_out = int(call.body.get("max_tokens", 0)) * int(call.body.get("n", 1))
-    return bound(body_bytes(call.body), most_out, price)
+    """Return the worst-case cost of one attempt at this call."""
+    max_output = int(call.body.get("max_tokens", 0)) * int(call.body.get("n", 1))
+    return bound(body_bytes(call.body), max_output, price)
 
 
 def body_bytes(body: Json) -> int:
@@ -39,7 +39,7 @@ def body_bytes(body: Json) -> int:
 
 
 def bound(input_bytes: int, output_tokens: int, price: Price | None) -> Reservation:
-    """Return the most that a call of this size can cost."""
+    """Return the worst-case cost of a call of this size."""
     input_tokens = input_bytes + TEMPLATE_TOKENS
     if price is None:
         return Reservation(None, input_tokens + output_tokens)
@@ -48,12 +48,12 @@ def bound(input_bytes: int, output_tokens: int, price: Price | None) -> Reservat
 
 
 def bound_of(need: Need, prices: Mapping[str, Price | None]) -> Reservation:
-    """Return the most that a call of this size can cost, on its side."""
+    """Return the worst-case cost of a call of this size, at the price of its model."""
     return bound(need.input_bytes, need.output_tokens, prices[need.role])
 
 
 def describe(amounts: Sequence[Reservation]) -> str:
-    """Say how much these are together."""
+    """Return the sum of these amounts in words."""
     tokens = f"{sum(amount.tokens for amount in amounts):,} tokens"
     if any(amount.usd is None for amount in amounts):
         return tokens
@@ -61,7 +61,7 @@ def describe(amounts: Sequence[Reservation]) -> str:
 
 
 def price_of(usage: Usage, price: Price | None) -> Decimal | None:
-    """Return the list price of a call, or None where tokens or price are unknown (never 0)."""
+    """Return the list price of a call, or None if tokens or price are unknown (never 0)."""
     if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
         return None
     spent_in = usage.prompt_tokens * price.input_usd
@@ -69,9 +69,9 @@ def price_of(usage: Usage, price: Price | None) -> Decimal | None:
 
 
 def charge(reserved: Reservation, result: Reply | ClientError | None) -> Reservation:
-    """Return what an attempt is charged at: what is known, else all that was reserved for it.
+    """Return the charge of an attempt: its known cost, else all that was reserved for it.
 
-    An attempt without any result was in flight when the process ended: it may have been billed.
+    An attempt without a result was under way when the process ended: it may have been billed.
     """
     if result is None:
         return reserved
@@ -87,7 +87,7 @@ def charge(reserved: Reservation, result: Reply | ClientError | None) -> Reserva
 
 @dataclass(slots=True)
 class BudgetMeter:
-    """Keeps what is spent and what is set aside under the cap."""
+    """Keeps the sum of spent and reserved amounts under the cap."""
 
     cap: Budget
     spent_usd: Decimal = Decimal(0)
@@ -102,7 +102,7 @@ class BudgetMeter:
             self._spend(charge(attempt.reserved, attempt.result))
 
     def hold_for_closing(self, amount: Reservation) -> None:
-        """Keep this much aside for the closing request; nothing else may use it."""
+        """Reserve this amount for the closing request; nothing else may use it."""
         self._closing = amount
 
     def covers(self, *needs: Reservation, closing: bool = False) -> bool:
@@ -118,14 +118,14 @@ class BudgetMeter:
         return fits_usd and (self.cap.max_tokens is None or tokens <= self.cap.max_tokens)
 
     def reserve(self, amount: Reservation, *, closing: bool) -> None:
-        """Set the amount aside, or raise BudgetExceededError."""
+        """Reserve the amount, or raise BudgetExceededError."""
         if not self.covers(amount, closing=closing):
             raise BudgetExceededError("the budget does not cover this call; it was not sent")
         self._reserved_usd += amount.usd or Decimal(0)
         self._reserved_tokens += amount.tokens
 
     def settle(self, reserved: Reservation, spent: Reservation) -> None:
-        """Replace what was set aside by what was really spent."""
+        """Replace the reserved amount by the spent amount."""
         self._reserved_usd -= reserved.usd or Decimal(0)
         self._reserved_tokens -= reserved.tokens
         self._spend(spent)
@@ -136,24 +136,24 @@ class BudgetMeter:
 
 
 @dataclass(frozen=True, slots=True)
-class SideMeter:
-    """One side's view of the budget: it knows that side's price."""
+class PricedMeter:
+    """The budget as one model sees it: it knows the price of that model."""
 
     budget: BudgetMeter
     price: Price | None
 
     def reserve(self, call: Call) -> Reservation:
-        """Set aside the most this call can cost."""
+        """Reserve the worst-case cost of this call."""
         amount = worst_case(call, self.price)
         self.budget.reserve(amount, closing=call.key.purpose == "closing")
         return amount
 
     def settle(self, reserved: Reservation, result: Reply | ClientError) -> None:
-        """Replace the reservation by what the attempt really cost."""
+        """Replace the reservation by the actual cost of the attempt."""
         self.budget.settle(reserved, charge(reserved, result))
 
     def priced(self, reply: Reply) -> Reply:
-        """Return the reply with its list price, where the server billed none."""
+        """Return the reply with its list price if the server reported no cost."""
         if reply.cost_usd is not None:
             return reply
         return replace(reply, cost_usd=price_of(reply.usage, self.price))
@@ -161,7 +161,7 @@ class SideMeter:
 
 @dataclass(frozen=True, slots=True)
 class BudgetGate:
-    """Decides by the budget whether to go on, and records what it decided."""
+    """Decides by the budget whether to continue, and records the decisions."""
 
     budget: BudgetMeter
     prices: Mapping[str, Price | None]
@@ -179,15 +179,15 @@ class BudgetGate:
         )
 
     def is_cut_off(self, stage: str) -> bool:
-        """Tell whether the budget broke this stage off before."""
+        """Return whether the budget ended this stage earlier."""
         return self.decisions.has_decided(f"cut/{stage}")
 
     def cut_off(self, stage: str) -> None:
-        """Record that the budget broke this stage off."""
+        """Record that the budget ended this stage."""
         self.decisions.decide(f"cut/{stage}", lambda: False)
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
-        """Return the first limit on shown texts with which the closing request is covered."""
+        """Return the first limit on shown texts with which the budget covers the closing request."""
 
         def choose() -> int:
             fitting = (
@@ -204,7 +204,7 @@ class BudgetGate:
 
 
 def spend(attempts: Iterable[Attempt]) -> Json:
-    """Add up what each side cost: known costs, and apart from them what may have been billed."""
+    """Return the costs by role and in total; amounts that may have been billed are kept apart."""
     known = list(attempts)
     by_role = {
         role: spend_of(each for each in known if each.role == role)
@@ -214,7 +214,7 @@ def spend(attempts: Iterable[Attempt]) -> Json:
 
 
 def spend_of(attempts: Iterable[Attempt]) -> Json:
-    """Add up what attempts cost, whoever was asked."""
+    """Return the costs of attempts of any role."""
     total = _Total()
     for attempt in attempts:
         total.add(attempt)
@@ -254,7 +254,7 @@ class _Total:
             self.cost_usd += charged.usd or Decimal(0)
 
     def as_json(self) -> Json:
-        """Return the figures; the cost is null as soon as one call's is unknown."""
+        """Return the figures; the cost is null if that of one call is unknown."""
         return {
             "calls": self.calls,
             "prompt_tokens": self.prompt_tokens,

@@ -1,4 +1,4 @@
-"""The two models of an audit: servers of ours started, keys and prices found, clients stacked."""
+"""Connect to the models of a run: start organisms, find keys and prices, wrap the clients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.config import AuditConfig, read_key
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import ClientError, ConfigError
-from uncensoring_chinese_models.models.budget import SideMeter
+from uncensoring_chinese_models.models.budget import PricedMeter
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
 from uncensoring_chinese_models.models.layers import (
     InFlight,
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 _Connect = Callable[["Endpoint", str | None], HttpApi]
 FREE = Price(Decimal(0), Decimal(0))
-"""What a model of our own costs."""
+"""The price of a model that runs on this machine."""
 Builtins = Mapping[str, Callable[[AuditConfig], ModelClient]]
-"""Auditors that are rules in this process, by what follows ``builtin/``."""
+"""Built-in auditors, by the name after ``builtin/``; they follow rules in this process."""
 
 
 def utc_now() -> str:
-    """Return the time as files show it: UTC, whole seconds."""
+    """Return the time in UTC with whole seconds, as it is stored in files."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """One of the two models, and how it is reached."""
+class ConnectedModel:
+    """A model, the client that reaches it, and its price."""
 
     role: Role
     model: str
@@ -58,8 +58,8 @@ class Side:
     price: Price | None
 
 
-def both_sides(config: AuditConfig) -> dict[Role, tuple[str, Endpoint]]:
-    """Return the models by role, with where they are reached."""
+def models_by_role(config: AuditConfig) -> dict[Role, tuple[str, Endpoint]]:
+    """Return the auditor and the target, each with its endpoint."""
     return {
         "auditor": (config.auditing_model, config.auditing_endpoint),
         "target": (config.audited_model, config.audited_endpoint),
@@ -67,18 +67,18 @@ def both_sides(config: AuditConfig) -> dict[Role, tuple[str, Endpoint]]:
 
 
 @asynccontextmanager
-async def open_sides(
+async def connect_models(
     config: AuditConfig, builtins: Builtins, notify: Notify
-) -> AsyncIterator[list[Side]]:
-    """Start what we serve, find keys and prices; refuse what would be spent blindly."""
+) -> AsyncIterator[list[ConnectedModel]]:
+    """Connect to auditor and target; refuse a USD budget if a price is unknown."""
     refuse_unknown_models(config, builtins)
     async with AsyncExitStack() as opened:
         connect = partial(HttpApi, await opened.enter_async_context(open_session()))
         sides = [
-            Side(role, model, endpoint, builtins[_builtin_name(model)](config), FREE)
+            ConnectedModel(role, model, endpoint, builtins[_builtin_name(model)](config), FREE)
             if endpoint.preset_name == "builtin"
             else await _reach(role, (model, endpoint), connect, opened, notify)
-            for role, (model, endpoint) in both_sides(config).items()
+            for role, (model, endpoint) in models_by_role(config).items()
         ]
         refuse_unknown_prices(config, {side.role: side.price for side in sides})
         target = config.audited_endpoint
@@ -94,8 +94,10 @@ async def open_sides(
 
 
 @asynccontextmanager
-async def open_judges(config: AuditConfig, notify: Notify) -> AsyncIterator[list[Side]]:
-    """Find the keys and prices of the judges; refuse what would be spent blindly."""
+async def connect_judges(
+    config: AuditConfig, notify: Notify
+) -> AsyncIterator[list[ConnectedModel]]:
+    """Connect to the judges; refuse a USD budget if a price is unknown."""
     refuse_keyless_judges(config)
     for judge in config.judge_model:
         _refuse_unknown_organism(judge.model, judge.endpoint)
@@ -110,10 +112,10 @@ async def open_judges(config: AuditConfig, notify: Notify) -> AsyncIterator[list
 
 
 def refuse_keyless_judges(config: AuditConfig) -> None:
-    """Refuse judges whose key is not there, before anything is asked of anybody.
+    """Refuse judges whose key is not set, before anything is sent.
 
     Raises:
-        MissingCredentialError: it names the variable.
+        MissingCredentialError: the message names the variable.
     """
     for judge in config.judge_model:
         read_key(judge.endpoint, of=f"the judge {judge.model}")
@@ -125,17 +127,17 @@ async def _reach(
     connect: _Connect,
     opened: AsyncExitStack,
     notify: Notify,
-) -> Side:
-    """Start what we serve, or find the key and the price of what others serve."""
+) -> ConnectedModel:
+    """Start the organism, or find the key and the price of a remote model."""
     model, endpoint = reached
     if endpoint.preset_name == "organism":
         served = await opened.enter_async_context(serve(model, notify))
-        # The address and the key are for the client alone: nothing that is stored knows them.
+        # The address and the key are for the client alone; they are stored nowhere.
         here = endpoint.model_copy(update={"base_url": served.base_url})
-        return Side(role, model, endpoint, connect(here, served.key), FREE)
+        return ConnectedModel(role, model, endpoint, connect(here, served.key), FREE)
     api = connect(endpoint, read_key(endpoint, of=f"the {role} {model}"))
     price = await find_price(api, endpoint, model, notify)
-    return Side(role, model, endpoint, api, price)
+    return ConnectedModel(role, model, endpoint, api, price)
 
 
 def _builtin_name(model: str) -> str:
@@ -147,27 +149,28 @@ def refuse_unknown_models(config: AuditConfig, builtins: Builtins) -> None:
 
     A built-in auditor also rejects a config whose requirements it cannot meet.
     """
-    for model, endpoint in both_sides(config).values():
+    for model, endpoint in models_by_role(config).values():
         _refuse_unknown_organism(model, endpoint)
     if config.audited_endpoint.preset_name == "builtin":
         raise ConfigError(
-            f"{config.audited_model} is an auditor and cannot be the target; "
-            "audit a model, such as organism/hides."
+            f"{config.audited_model} is an auditor and cannot be the target; set audited_model to a "
+            "model, such as organism/hides."
         )
     if config.auditing_endpoint.preset_name != "builtin":
         return
     name = _builtin_name(config.auditing_model)
     if name not in builtins:
         near = difflib.get_close_matches(name, builtins, 1) or sorted(builtins)
-        known = " or ".join(f"builtin/{each}" for each in near) or "none in this version"
-        raise ConfigError(f"There is no auditor {config.auditing_model}; there is {known}.")
+        known = " or ".join(f"builtin/{each}" for each in near) or "another model"
+        raise ConfigError(
+            f"The auditor {config.auditing_model} does not exist; did you mean {known}?"
+        )
     if config.auditor_context != "full" and name != "facts":
         raise ConfigError(
-            f"auditor_context: {config.auditor_context} leaves out responses that the rules of "
-            f"{config.auditing_model} must count; nothing was sent. Set auditor_context: full, or "
-            "leave it out."
+            f"auditor_context: {config.auditor_context} hides responses that {config.auditing_model} "
+            "must count; nothing was sent. Set auditor_context: full, or remove the key."
         )
-    builtins[name](config)  # refuses what it cannot follow
+    builtins[name](config)  # raises ConfigError for what it cannot do
 
 
 def _refuse_unknown_organism(model: str, endpoint: Endpoint) -> None:
@@ -176,7 +179,7 @@ def _refuse_unknown_organism(model: str, endpoint: Endpoint) -> None:
 
 
 def refuse_unknown_prices(config: AuditConfig, prices: Mapping[str, Price | None]) -> None:
-    """Refuse a cap in USD where nobody knows what a call costs."""
+    """Refuse a USD budget if the price of a model is unknown."""
     models = {"auditor": config.auditing_model, "target": config.audited_model}
     for role, price in prices.items():
         _refuse_unknown_price(config, price, f"{role} {models[role]}")
@@ -186,15 +189,15 @@ def _refuse_unknown_price(config: AuditConfig, price: Price | None, whose: str) 
     if config.budget.max_usd is not None and price is None:
         raise ConfigError(
             f"budget.max_usd is set, but the price of the {whose} is unknown; "
-            "give price: {input_usd_per_million: ..., output_usd_per_million: ...} for its "
-            "endpoint, or cap tokens with budget.max_tokens."
+            "add price: {input_usd_per_million: ..., output_usd_per_million: ...} to its "
+            "endpoint, or limit tokens with budget.max_tokens."
         )
 
 
 async def find_price(
     api: HttpApi, endpoint: Endpoint, model: str, notify: Notify, *, explain: bool = False
 ) -> Price | None:
-    """Return what the model costs: from the config, else from the server's list, else None."""
+    """Return the price of the model: from the config, else from the server's list, else None."""
     if endpoint.traits.is_ours:
         return FREE
     if endpoint.price is not None:
@@ -210,15 +213,15 @@ async def find_price(
     return listed.get(model)
 
 
-def stack(
-    side: Side,
+def wrap_client(
+    side: ConnectedModel,
     config: AuditConfig,
     record: CallRecord,
     budget: BudgetMeter,
     in_flight: InFlight,
     notify: Notify,
 ) -> ModelClient:
-    """Wrap the layers around one side's client."""
-    metered = Metered(side.api, record, SideMeter(budget, side.price), in_flight, utc_now)
+    """Return the client with its layers: journal, retries, concurrency limit, budget."""
+    metered = Metered(side.api, record, PricedMeter(budget, side.price), in_flight, utc_now)
     limited = Limited(metered, side.endpoint.max_concurrency)
     return Journaled(Retrying(limited, config.retries, in_flight, notify), record, in_flight)

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import Endpoint
     from uncensoring_chinese_models.domain import Call, Json, Reply
 
-SHORTEST_SECRET = 16
-"""A shorter key is a placeholder such as EMPTY, which a model may well write."""
+MIN_SECRET_LENGTH = 16
+"""A shorter key is a placeholder such as EMPTY, which a model may write itself."""
 MAX_BODY_BYTES = 64 * 1024 * 1024
 CATALOGUE_TIMEOUT_S = 15.0
 
 
 def open_session() -> aiohttp.ClientSession:
-    """Return the one session of a run; limits on concurrency are a layer's job, not its."""
+    """Return the HTTP session of a run; the layer `Limited` limits concurrency, not the session."""
     # Many servers close idle connections after 5 s; a request sent into one would be lost.
     connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=4)
     return aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
@@ -79,12 +79,12 @@ class HttpApi:
         return replace(reply, latency_s=round(time.monotonic() - started, 3))
 
     async def catalogue(self) -> dict[str, Price | None]:
-        """Return the models that the server lists, with their prices where it names them.
+        """Return the models that the server lists, with their prices if it gives them.
 
-        Free of charge. Raises ClientError where the server has no such list.
+        Free of charge. Raises ClientError if the server has no such list.
         """
         timeout = min(CATALOGUE_TIMEOUT_S, self._endpoint.timeout_s)
-        # Its connection is not kept: a call that is paid for must not inherit one that is closing.
+        # The connection is not reused: a paid call must not be sent on one that is closing.
         async with open_session() as passing:
             lister = HttpApi(passing, self._endpoint, self._key)
             raw = await lister._exchange("GET", f"{self._endpoint.address}/models", None, timeout)
@@ -95,7 +95,7 @@ class HttpApi:
             raise TransientError("the server's list of models is not readable") from None
 
     def _hint(self, err: ClientError) -> str:
-        """Say what this endpoint's settings may have to do with the error."""
+        """Return a hint on which setting of this endpoint may have caused the error."""
         if err.status == 401:
             variable = self._endpoint.key_variable
             if not self._key:
@@ -109,7 +109,7 @@ class HttpApi:
         address = self._endpoint.address
         if call.api == "chat":
             return f"{address}/chat/completions", call.body
-        if call.api == "tokenize":  # it stands beside /v1
+        if call.api == "tokenize":  # it is not below /v1
             return f"{address.removesuffix('/v1')}/tokenize", call.body
         if self._endpoint.traits.completions_dialect == "ollama_generate":
             return f"{address.removesuffix('/v1')}/api/generate", _ollama_body(call.body)
@@ -120,7 +120,7 @@ class HttpApi:
     ) -> RawResponse:
         """Send one request and read the whole answer within the time given.
 
-        Redirects are not followed: the key and the probe go where the config says, or nowhere.
+        Redirects are not followed: the key and the probe are sent only where the config says.
         """
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
         data = json.dumps(body).encode("ascii") if body else None
@@ -143,26 +143,26 @@ class HttpApi:
                     if len(content) > MAX_BODY_BYTES:
                         raise TransientError("the answer is too large", maybe_billed=True)
                 answer = bytes(content)
-                if response.status >= 300 or len(self._key or "") >= SHORTEST_SECRET:
+                if response.status >= 300 or len(self._key or "") >= MIN_SECRET_LENGTH:
                     answer = self._redact(answer)
                 return RawResponse(response.status, response.headers, answer)
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as err:
             raise self._lost(err, timeout_s) from None
 
     def _lost(self, err: Exception, timeout_s: float) -> ClientError:
-        """Say how the connection failed; a request that may have been served may be billed."""
+        """Return the error of a failed connection; a request that was sent may have been billed."""
         host = urlsplit(self._endpoint.address).netloc
         unreached = (
             aiohttp.ClientConnectorError,
             aiohttp.ClientHttpProxyError,
             aiohttp.ConnectionTimeoutError,
         )
-        if isinstance(err, aiohttp.InvalidURL):  # it says all of it, a proxy's password included
+        if isinstance(err, aiohttp.InvalidURL):  # its text may hold a proxy's password
             return TransientError(
-                f"no connection to {host}: this or the proxy is no address",
+                f"no connection to {host}: it is not a valid address, or the proxy is not",
                 error_type=UNCONNECTABLE,
             )
-        # aiohttp's words for a connection that was closed before all of the request was written.
+        # aiohttp's message if the connection was closed before the whole request was written.
         unsent = isinstance(err, aiohttp.ClientOSError) and "write request body" in str(err)
         if isinstance(err, unreached) or unsent:
             lasting = isinstance(err, aiohttp.ClientSSLError)
@@ -182,12 +182,12 @@ class HttpApi:
         return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")[:300]
 
     def _redact(self, content: bytes) -> bytes:
-        """Take out the key wherever a server echoes it, before anyone can store or print it."""
+        """Replace the key wherever a server echoes it, before it can be stored or printed."""
         return content.replace(self._key.encode(), b"[key]") if self._key else content
 
 
 def _proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment names for this address; our own machine needs none."""
+    """Return the proxy of the environment for this address; the local machine needs none."""
     parts = urlsplit(url)
     if not parts.hostname or _is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
         return None
@@ -222,7 +222,7 @@ def _price(pricing: Any) -> Price | None:
 
 
 def _ollama_body(body: Json) -> Json:
-    """Say the same in Ollama's own words; `raw` keeps its chat template out."""
+    """Return the body in Ollama's format; `raw` switches its chat template off."""
     names = {"max_tokens": "num_predict"}
     known = ("max_tokens", "temperature", "top_p", "seed", "stop")
     ours = {names.get(name, name): body[name] for name in known if name in body}

@@ -1,15 +1,15 @@
-"""The layers around a client, each of which does one thing.
+"""Layers around a client; each does one thing.
 
 ::
 
-    Journaled   a call that the journal holds is answered from it; a new one is recorded
-    Retrying    tries again what time may cure, within bounds
-    Limited     lets only so many requests out at once
-    Metered     reserves the worst case, records the attempt, settles what it cost
-    HttpApi     sends it
+    Journaled   answers a recorded call from the journal, and records a new one
+    Retrying    repeats a call after a transient error, within limits
+    Limited     limits how many requests are sent at once
+    Metered     reserves the worst-case cost, records the attempt, settles the actual cost
+    HttpApi     sends the request
 
-The budget sits below the retries, so that each attempt is reserved for and settled by itself: an
-attempt that was cut off after it was sent may have been billed, and stays charged.
+The budget is below the retries, so that each attempt is reserved and settled by itself: an attempt
+that was lost after it was sent may have been billed, and stays charged.
 """
 
 from __future__ import annotations
@@ -45,33 +45,33 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 SAME_ERROR_LIMIT = 3
-"""The same deterministic error this often in a row is not going to pass."""
+"""The same error this often in a row is taken to be permanent."""
 _WAITING_HELPS = frozenset({408, 429, 502, 503, 504, 529})
-"""Trouble that looks the same each time and passes all the same, like any with a Retry-After."""
-_LONGEST_WAIT_S = 60.0
+"""Statuses that are temporary even if they repeat, like any error with a Retry-After."""
+_MAX_WAIT_S = 60.0
 _NO_SUCH_PAGE = frozenset({404, 405, 410})
 _NO_SUCH = re.compile(
     r"not a valid model|not found|n[o']t exist|no (such model|endpoints)|(unknown|invalid) model",
     re.IGNORECASE,
 )
-"""How servers say, beside its name, that they have no such model."""
+"""Phrases that servers use, together with the model's name, for an unknown model."""
 
 
 class InFlight:
-    """The calls that are out: they are waited for, whatever happens to those who asked."""
+    """The calls that are under way: they are finished even if the caller is cancelled."""
 
     def __init__(self) -> None:
         self.stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[Reply]] = set()
 
     async def see_through(self, task: asyncio.Task[Reply]) -> Reply:
-        """Wait for the task; if the one who waits is cancelled, the task goes on."""
+        """Wait for the task; it continues even if the caller is cancelled."""
         self._tasks.add(task)
         task.add_done_callback(self._forget)
         return await asyncio.shield(task)
 
     async def drain(self) -> None:
-        """Start nothing new, and wait for what is out."""
+        """Start no new call, and wait for the calls under way."""
         self.stopping.set()
         while self._tasks:
             await asyncio.wait(set(self._tasks))
@@ -79,27 +79,27 @@ class InFlight:
     def _forget(self, task: asyncio.Task[Reply]) -> None:
         self._tasks.discard(task)
         if not task.cancelled():
-            task.exception()  # seen: nobody may be left to ask for it
+            task.exception()  # mark it as retrieved: the caller may be gone
 
 
 async def together(client: ModelClient, calls: Iterable[Call]) -> list[Reply | ClientError]:
-    """Send calls at once; what fails is an answer, too, unless no further call would succeed."""
+    """Send calls concurrently and return replies and errors; only a FatalError is raised."""
     return await all_of(settled(client, call) for call in calls)
 
 
 async def all_of(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """Do all of the work at once; of several errors the gravest is raised."""
+    """Run coroutines concurrently; of several errors, raise a FatalError first."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]
     except BaseExceptionGroup as errors:
-        gravest = [err for err in errors.exceptions if isinstance(err, FatalError)]
-        raise [*gravest, *errors.exceptions][0] from None
+        fatal = [err for err in errors.exceptions if isinstance(err, FatalError)]
+        raise [*fatal, *errors.exceptions][0] from None
     return [task.result() for task in tasks]
 
 
 async def settled(client: ModelClient, call: Call) -> Reply | ClientError:
-    """Send one call and return what became of it."""
+    """Send one call and return its reply or its error; only a FatalError is raised."""
     try:
         return await client.complete(call)
     except FatalError:
@@ -109,7 +109,7 @@ async def settled(client: ModelClient, call: Call) -> Reply | ClientError:
 
 
 class Journaled:
-    """Answers from the record what it holds; records what it does not."""
+    """Answers a recorded call from the record, and records a new one."""
 
     def __init__(self, inner: ModelClient, record: CallRecord, in_flight: InFlight) -> None:
         self._inner = inner
@@ -117,7 +117,7 @@ class Journaled:
         self._in_flight = in_flight
 
     async def complete(self, call: Call) -> Reply:
-        """Answer the call at no cost if it was answered before."""
+        """Return the recorded answer if there is one; else send the call."""
         held = self._record.answer(call)
         if isinstance(held, Reply):
             return held
@@ -131,7 +131,7 @@ class Journaled:
         except FatalError:
             raise  # it ends the run, so a resumed run asks again
         except ClientError as err:
-            if call.opens and _meets_every_call(call, err):
+            if call.opens and _would_fail_again(call, err):
                 raise FatalError(
                     err.message, status=err.status, error_type=err.error_type
                 ) from None  # for the same reason
@@ -141,8 +141,8 @@ class Journaled:
         return reply
 
 
-def _meets_every_call(call: Call, err: ClientError) -> bool:
-    """Tell whether any other call would fail alike: no server, no such page, no such model."""
+def _would_fail_again(call: Call, err: ClientError) -> bool:
+    """Return whether every other call would fail too: no server, no such page, no such model."""
     if err.error_type in (UNREACHABLE, UNCONNECTABLE):
         return True
     if not isinstance(err, RejectedError):
@@ -154,7 +154,7 @@ def _meets_every_call(call: Call, err: ClientError) -> bool:
 
 
 class Retrying:
-    """Tries again what time may cure, bounded in attempts, in time and in sameness."""
+    """Repeats a call after a transient error; limits attempts, waiting time and equal errors."""
 
     def __init__(
         self, inner: ModelClient, policy: Retries, in_flight: InFlight, notify: Notify
@@ -166,7 +166,7 @@ class Retrying:
 
     async def complete(self, call: Call) -> Reply:
         """Answer the call, or raise its last error."""
-        deadline = math.inf  # from the first failure on: waiting for a slot does not count
+        deadline = math.inf  # set at the first failure: waiting for a slot does not count
         last, same, attempt = "", 0, 0
         while True:
             attempt += 1
@@ -192,7 +192,7 @@ class Retrying:
     def _next_wait(self, err: TransientError, attempt: int) -> float:
         if err.retry_after_s is not None:
             return err.retry_after_s
-        longest = min(_LONGEST_WAIT_S, self._policy.first_wait_s * 2.0 ** (attempt - 1))
+        longest = min(_MAX_WAIT_S, self._policy.first_wait_s * 2.0 ** (attempt - 1))
         return longest * random.uniform(0.5, 1)  # noqa: S311 -- jitter, not a secret
 
     async def _wait(self, seconds: float) -> None:
@@ -201,17 +201,17 @@ class Retrying:
                 await self._stopping.wait()
         except TimeoutError:
             return
-        raise InterruptedRunError("stopped while waiting to try again")
+        raise InterruptedRunError("Stopped while waiting to try again.")
 
 
 def _may_pass(err: TransientError) -> bool:
-    """Tell trouble that looks the same each time, and passes, from an error that stays."""
+    """Return whether an error may pass even if it repeats."""
     asked_to_wait = err.retry_after_s is not None
     return asked_to_wait or err.status in _WAITING_HELPS or err.error_type == UNREACHABLE
 
 
 class Limited:
-    """Lets only so many requests out at once."""
+    """Limits how many requests are sent at once."""
 
     def __init__(self, inner: ModelClient, max_concurrency: int) -> None:
         self._inner = inner
@@ -224,7 +224,7 @@ class Limited:
 
 
 class Metered:
-    """Accounts for every attempt: reserved before it leaves, recorded and settled after."""
+    """Reserves the cost of every attempt before it is sent; records and settles it after."""
 
     def __init__(
         self,
@@ -241,9 +241,9 @@ class Metered:
         self._now = now
 
     async def complete(self, call: Call) -> Reply:
-        """Send one attempt; whatever becomes of it is on disk before anyone sees it."""
+        """Send one attempt; its result is on disk before it is returned."""
         if self._stopping.is_set():
-            raise InterruptedRunError("stopped before the request was sent")
+            raise InterruptedRunError("Stopped before the request was sent.")
         reserved = self._meter.reserve(call)
         attempt = self._record.sent(call, reserved)
         try:
@@ -263,14 +263,16 @@ class Metered:
 
 
 async def interruptible(todo: Coroutine[Any, Any, _T], notify: Notify) -> _T:
-    """Let the first Ctrl-C wait for the calls in flight, and the second abandon them."""
+    """Run it; the first Ctrl-C waits for the calls under way, the second abandons them."""
     work = asyncio.ensure_future(todo)
     signals: list[int] = []
 
     def stop() -> None:
         signals.append(1)
         if len(signals) == 1:
-            notify(Notice("Stopping: waiting for calls in flight (Ctrl-C again abandons them)."))
+            notify(
+                Notice("Stopping after the calls under way; press Ctrl-C again to abandon them.")
+            )
         work.cancel()
 
     with _on_signals(stop):

@@ -1,4 +1,4 @@
-"""Reading values that a server may have written in any shape; what makes no sense is unknown."""
+"""Read values from a server's JSON leniently: a value of the wrong type or range becomes None."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 
-_MOST = 10**1000
-"""A host may bill absurdly, and the budget must hear of it; but longer numbers cannot be written."""
+_MAX_COUNT = 10**1000
+"""An implausible count must reach the budget, but a longer number cannot be written as JSON."""
 
 
 def mapping(value: object) -> Json:
@@ -24,21 +24,21 @@ def mapping(value: object) -> Json:
 
 
 def text(value: object) -> str | None:
-    """Return the value if it is a text with anything in it."""
+    """Return the value if it is a non-empty text, else None."""
     return value if isinstance(value, str) and value else None
 
 
 def count(value: object) -> int | None:
-    """Read a token count; what is no whole number of tokens is unknown, not zero."""
+    """Read a token count; a value that is not a whole number is unknown (None), not zero."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if 0 <= value < _MOST else None
+    return value if 0 <= value < _MAX_COUNT else None
 
 
 def tokens(logprobs: object) -> tuple[Token, ...]:
-    """Read the tokens of a text in either shape: a list of them, or lists side by side."""
+    """Read tokens with probabilities in either form: a list of objects, or parallel lists."""
     told = mapping(logprobs)
     content, names, numbers = (told.get(key) for key in ("content", "tokens", "token_logprobs"))
     if isinstance(content, list):
@@ -53,7 +53,7 @@ def tokens(logprobs: object) -> tuple[Token, ...]:
 
 
 def pieces(tokens: object) -> tuple[Token, ...]:
-    """Read the tokens that llama.cpp cuts a text into; a part of a character comes as bytes."""
+    """Read the tokens of llama.cpp's /tokenize; a part of a character comes as bytes."""
     entries = [mapping(each) for each in tokens] if isinstance(tokens, list) else []
     known = [
         Token(each["id"], is_whole=isinstance(each.get("piece"), str))
@@ -70,7 +70,7 @@ def _logprob(value: object) -> float | None:
 
 
 def status(code: object) -> int | None:
-    """Read an error code such as 429 or "429"; words such as "invalid_request" are no status."""
+    """Read an HTTP status such as 429 or "429"; a word such as "invalid_request" gives None."""
     try:
         number = int(str(code))
     except ValueError:
@@ -79,7 +79,7 @@ def status(code: object) -> int | None:
 
 
 def seconds(value: Any, now: datetime) -> float | None:
-    """Read Retry-After: seconds, or an HTTP date; a time that has passed is no wait."""
+    """Read Retry-After: seconds, or an HTTP date; a time in the past gives 0."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -93,11 +93,11 @@ def seconds(value: Any, now: datetime) -> float | None:
 
 
 def one_line(text: str) -> str:
-    """Fold white space, line breaks included."""
+    """Return the text on one line, with single spaces."""
     return " ".join(text.split())
 
 
 def excerpt(body: bytes) -> str:
-    """Quote the beginning of a body that makes no sense."""
+    """Return the beginning of a body that cannot be parsed, for an error message."""
     text = one_line(body[:200].decode("utf-8", "replace"))
     return f"it begins {text[:80]!r}" if text else "an empty body"

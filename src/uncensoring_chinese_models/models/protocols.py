@@ -1,4 +1,4 @@
-"""What the parts of an audit are handed, so that they need not know one another."""
+"""Interfaces between the parts of a run, so that no part imports another's implementation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The size of a call that is not written yet, from above."""
+    """An upper bound on the size of a call that is not written yet."""
 
     role: Role
     input_bytes: int
@@ -24,18 +24,18 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something a person waiting at the screen wants to know: a failed attempt, a wait, a warning."""
+    """A message for the screen during a run: a failed attempt, a wait, a warning."""
 
     text: str
     wait_s: float | None = None
 
 
 Notify = Callable[[Notice], None]
-"""Where notices go."""
+"""A function that shows notices."""
 
 
 class ModelClient(Protocol):
-    """Everything that talks to a model: a call in, a reply out."""
+    """A client of a model: a call in, a reply out."""
 
     async def complete(self, call: Call) -> Reply:
         """Answer the call, or raise a ClientError."""
@@ -43,18 +43,18 @@ class ModelClient(Protocol):
 
 
 class CallRecord(Protocol):
-    """Where calls and their attempts are recorded; the journal is one."""
+    """A record of calls and their attempts; the journal implements it."""
 
     def answer(self, call: Call) -> Reply | ClientError | None:
-        """Return what this call was answered with before, if it was."""
+        """Return the recorded answer to this call, or None."""
         ...
 
     def sent(self, call: Call, reservation: Reservation) -> int:
-        """Record that an attempt is about to leave; return its number."""
+        """Record that an attempt is about to be sent; return its number."""
         ...
 
     def attempted(self, call: Call, attempt: int, result: Reply | ClientError) -> None:
-        """Record durably how the attempt ended."""
+        """Record on disk how the attempt ended."""
         ...
 
     def done(self, call: Call, error: ClientError | None) -> None:
@@ -63,48 +63,48 @@ class CallRecord(Protocol):
 
 
 class Decisions(Protocol):
-    """Where decisions are recorded that do not follow from replies; the journal is one."""
+    """A record of decisions that do not follow from replies; the journal implements it."""
 
     def has_decided(self, name: str) -> bool:
-        """Tell whether something was decided under this name."""
+        """Return whether there is a decision with this name."""
         ...
 
     def decide(self, name: str, value: Callable[[], Any], *, lasting: bool = True) -> Any:
-        """Return what was decided before under this name, else decide and record it."""
+        """Return the recorded decision with this name; if there is none, decide and record it."""
         ...
 
 
 class Meter(Protocol):
-    """Where the worst case of each attempt is set aside before it leaves; the budget is one."""
+    """Reserves the worst-case cost of each attempt before it is sent; the budget implements it."""
 
     def reserve(self, call: Call) -> Reservation:
-        """Set aside the most this call can cost, or raise BudgetExceededError."""
+        """Reserve the worst-case cost of this call, or raise BudgetExceededError."""
         ...
 
     def settle(self, reserved: Reservation, result: Reply | ClientError) -> None:
-        """Replace the reservation by what the attempt really cost."""
+        """Replace the reservation by the actual cost of the attempt."""
         ...
 
     def priced(self, reply: Reply) -> Reply:
-        """Return the reply with its list price, where the server billed none."""
+        """Return the reply with its list price if the server reported no cost."""
         ...
 
 
 class Gate(Protocol):
-    """What depends on the state of the budget; its answers are recorded."""
+    """Decisions that depend on the budget; they are recorded, so that a resumed run repeats them."""
 
     def may_begin(self, iteration: int, needs: Sequence[Need], closing: Need) -> bool:
         """Return whether the budget covers this iteration and the closing request after it."""
         ...
 
     def is_cut_off(self, stage: str) -> bool:
-        """Tell whether the budget broke this stage off before."""
+        """Return whether the budget ended this stage earlier."""
         ...
 
     def cut_off(self, stage: str) -> None:
-        """Record that the budget broke this stage off."""
+        """Record that the budget ended this stage."""
         ...
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
-        """Return the first limit on shown texts with which the closing request is covered."""
+        """Return the first limit on shown texts with which the budget covers the closing request."""
         ...

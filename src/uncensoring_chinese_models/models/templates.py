@@ -8,10 +8,10 @@ Fireworks' ``4p6`` written ``4.6``::
     "Qwen/Qwen2.5-72B-Instruct-AWQ"  →  "qwen2.5-72b-instruct"
 
 A pattern of the data file must match the whole bare name, and exactly one family may match: none
-or several is an error, never a silent default. A match through ``models`` is known; one through
-``assumed_models`` is an assumption, and the template says so. File order decides nothing.
+or several is an error, never a silent default. A match through ``models`` is known; a match
+through ``assumed_models`` is an assumption, and the template says so. File order does not matter.
 
-This module knows nothing of endpoints: whether a server adds the BOS token is not its concern.
+This module knows nothing about endpoints, such as whether a server adds the BOS token.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
 
-_HOW_TO = r"""Name the family that the model's card agrees with in the config:
+_HOW_TO = r"""Name the family that agrees with the model's card in the config:
 
 audited_endpoint: {template: %s}
 
@@ -60,7 +60,7 @@ _PACKING = re.compile(
 
 _FAMILY_OF_ORGANISMS = "smollm2"
 _SPECIAL = re.compile(r"<[|\uff5c][^<>\s]{1,60}[|\uff5c]>|\[/?[A-Z_]{3,}\]")
-"""What special tokens look like inside a template."""
+"""The form of special tokens inside a template."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,38 +71,38 @@ class ChatTemplate:
     user_open: str
     """Everything before the user's first word: BOS, default system block, user opener."""
     user_close: str = ""
-    """What ends a user turn; empty where the assistant opener does."""
+    """The end of a user turn; empty if the assistant opener ends it."""
     assistant_open: str = ""
-    """What the model's answer follows, in its default (for many models: thinking) mode."""
+    """The opener of an answer, in the model's default (for many models: thinking) mode."""
     assistant_open_no_think: str | None = None
-    """The same without thinking; None where the model has no such mode."""
+    """The opener without thinking; None if the model has no such mode."""
     user_open_no_think: str | None = None
-    """Replaces `user_open` without thinking; None where it is the same."""
+    """Replaces `user_open` without thinking; None if it is the same."""
     user_close_no_think: str | None = None
-    """Replaces `user_close` without thinking; None where it is the same."""
+    """Replaces `user_close` without thinking; None if it is the same."""
     bos: str = ""
-    """What `user_open` begins with, and some servers add by themselves."""
+    """The token that `user_open` begins with; some servers add it themselves."""
     user_turn_opener: str = ""
-    """The end of `user_open` that opens the user turn itself; empty where unknown or none."""
+    """The end of `user_open` that opens the user turn itself; empty if unknown or none."""
     stop: tuple[str, ...] = ()
-    """Strings at which the user turn is over; chosen by hand from the template's tokens."""
+    """Strings that end the user turn; chosen by hand from the template's tokens."""
     eos: str = ""
-    """The end-of-sequence token, where known."""
+    """The end-of-sequence token, if known."""
     verified: bool = False
     """True when the strings were rendered from a published template or encoder."""
     verified_note: str = ""
-    """What was weaker, where `verified` is false."""
+    """Why `verified` is false."""
     source: str = ""
     note: str = ""
     assumed: bool = False
-    """True when the model was matched by likeness to a family, not by what is known of it."""
+    """True if the model was matched by its likeness to a family."""
     models: tuple[str, ...] = ()
     """Patterns over bare names of the models that have this template."""
     assumed_models: tuple[str, ...] = ()
-    """Patterns over bare names of the models that are taken to have it."""
+    """Patterns over bare names of the models that are assumed to have it."""
 
     def role_tokens(self) -> tuple[str, ...]:
-        """Return the strings that would change turns if they stood inside a probe."""
+        """Return the strings that would start or end a turn inside a probe."""
         openers = (self.user_turn_opener, self.assistant_open, self.assistant_open_no_think or "")
         outer = (opener.strip() for opener in (*openers, self.user_close))
         inner = _SPECIAL.findall(self.user_open)  # those of a default system block
@@ -110,7 +110,7 @@ class ChatTemplate:
         return tuple(dict.fromkeys(token for token in found if len(token.strip()) >= 3))
 
     def as_json(self) -> Json:
-        """Return everything but the model patterns, ready for a JSON file."""
+        """Return the JSON form, without the model patterns."""
         record = asdict(self) | {"stop": list(self.stop)}
         return {key: value for key, value in record.items() if not key.endswith("models")}
 
@@ -150,14 +150,14 @@ def template_named(family: str) -> ChatTemplate:
 
 
 def inline_template(mapping: Mapping[str, object]) -> ChatTemplate:
-    """Return the template that a config spells out itself.
+    """Return the template that is written out in a config.
 
     Raises:
         ConfigError: a key is unknown, ``user_open`` is missing, or a value has the wrong type.
     """
     given: Json = {key: _checked(key, value) for key, value in mapping.items()}
     if "user_open" not in given:
-        raise ConfigError("template: user_open is missing; it is what a probe is put behind")
+        raise ConfigError("template: user_open is missing; it is the text before a probe")
     if not given["user_open"].startswith(given.get("bos", "")):
         raise ConfigError("template: user_open must begin with bos, or bos must be left out")
     return ChatTemplate(
@@ -166,7 +166,7 @@ def inline_template(mapping: Mapping[str, object]) -> ChatTemplate:
 
 
 def without_packing(name: str) -> str:
-    """Return a name in lower case without what only says how, or by whom, its weights are packed."""
+    """Return a name in lower case, without the words on how and by whom its weights are packed."""
     return _PACKING.sub("", _GGUF_OWNER.sub("", name))
 
 

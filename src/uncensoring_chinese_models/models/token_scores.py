@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
 
 Method = Literal["echo", "forced"]
-"""How a server is made to say how probable a text is."""
+"""How a server is asked for the probability of a given text."""
 
 
 def tokenize(key: CallKey, prompt: str) -> Call:
-    """Return the request that has a raw prompt cut into tokens."""
+    """Return the request that cuts a raw prompt into tokens."""
     body: Json = {"content": prompt, "add_special": True, "parse_special": True}
     return Call(key, "tokenize", {**body, "with_pieces": True})
 
 
 def echoed_tokens(reply: Reply | ClientError) -> tuple[Token, ...]:
-    """Return the tokens of a prompt that was echoed, without what was written after it; else none."""
+    """Return the tokens of an echoed prompt, without the model's own; empty if there is no echo."""
     if not isinstance(reply, Reply):
         return ()
     written = reply.usage.completion_tokens
@@ -32,10 +32,10 @@ def echoed_tokens(reply: Reply | ClientError) -> tuple[Token, ...]:
 
 
 def numbers_of(tokens: Sequence[Token]) -> list[int]:
-    """Return the numbers by which a server knows its tokens."""
+    """Return the ids of the tokens."""
     return [token.name for token in tokens if isinstance(token.name, int)]
 
 
 def grammar_of(tokens: Sequence[int]) -> str:
-    """Return the grammar, in llama.cpp's notation, of a text of just these tokens."""
+    """Return a grammar in llama.cpp's notation that allows exactly these tokens."""
     return "root ::= " + " ".join(f"<[{number}]>" for number in tokens)

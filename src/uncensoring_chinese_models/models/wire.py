@@ -1,8 +1,8 @@
-"""What a server's answer means: a reply, a policy refusal, or an error of a known kind.
+"""Parse a server's answer: a reply, a policy refusal, or an error of a known kind.
 
-Servers report the same trouble in many shapes: as an HTTP status, as an error object inside a 200,
-at the choice beside a partial text, or with `availability` and no code. All of them end in one
-classification here. This module is pure: bytes and headers in, a `Reply` or a `ClientError` out.
+Servers report the same error in many forms: as an HTTP status, as an error object inside a 200, at
+the choice beside a partial text, or with `availability` and no code. All of them are classified
+here. This module is pure: bytes and headers in, a `Reply` or a `ClientError` out.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Api, Json
 
 POLICY_TYPES = frozenset({"content_policy_violation", "refusal", "content_filter"})
-"""Provider words for "our policy blocked this": a finding, not a failure."""
+"""Error types that mean "our policy blocked this": a finding, not a failed call."""
 STATUS_OF = {
     "authentication_error": 401,
     "context_length_exceeded": 400,
@@ -44,19 +44,21 @@ STATUS_OF = {
     "timeout": 408,
     "unknown_parameter": 400,
 }
-"""Provider words that say in a 200 what a status says elsewhere."""
-GRAVER = {"insufficient_quota": 402, "invalid_api_key": 401}
-"""Words that say more than the status they come with."""
+"""The HTTP status that an error type inside a 200 stands for."""
+STRONGER_STATUS_OF = {"insufficient_quota": 402, "invalid_api_key": 401}
+"""Error types that overrule the HTTP status they come with."""
 PASSING_STATUSES = frozenset({408, 409, 425, 429})
+FORMAT_REFUSED = frozenset({400, 404, 415, 422})
+"""Statuses that servers use to refuse a field or format that they do not support."""
 _TIMEOUTS = frozenset({408, 504, 524})
-"""Statuses of a wait that was given up while a model may have been writing."""
-_MOST_USD = Decimal(10**9)
-"""What no single call costs: a larger figure is a mistake, and unknown."""
+"""Statuses of a timeout, after which the model may have written text that is billed."""
+_MAX_USD = Decimal(10**9)
+"""A reported cost above this is a mistake, and counts as unknown."""
 
 _ADVICE = {
-    401: "no key was accepted: check the key",
-    402: "the account or the key's own limit is spent: add credit or raise it",
-    403: "the account may not do this: check the key's permissions and guardrails",
+    401: "the server accepted no key: check the key",
+    402: "the account has no credit, or the key has reached its limit: add credit or raise the limit",
+    403: "not permitted: check the permissions and guardrails of the key",
 }
 
 
@@ -71,7 +73,7 @@ class RawResponse:
 
 @dataclass(frozen=True, slots=True)
 class _Trouble:
-    """An error as the server tells it, whatever shape it came in."""
+    """An error that the server reports, in one form."""
 
     status: int | None
     error_type: str | None
@@ -85,7 +87,7 @@ def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
     """Return the reply that the server sent.
 
     Raises:
-        ClientError: the response is an error, in whatever shape.
+        ClientError: the response is an error, in any form.
     """
     return _read(_json_object(raw), raw, api, now)
 
@@ -105,14 +107,14 @@ def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
 
 
 def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
-    """Return the reply of llama.cpp's /tokenize: no text, and tokens that nobody pays for."""
+    """Return the reply of llama.cpp's /tokenize: no text, and tokens that cost nothing."""
     data = _json_object(raw)
     trouble = _find_trouble(data, raw, now)
     if trouble:
         raise _error(trouble, data, "tokenize")
     tokens = loose.pieces((data or {}).get("tokens"))
     if not tokens:
-        raise RejectedError("the server does not say which tokens a text has", status=raw.status)
+        raise RejectedError("the server did not return the tokens of the text", status=raw.status)
     return Reply(text="", usage=Usage(0, 0), cost_usd=Decimal(0), tokens=tokens)
 
 
@@ -133,7 +135,7 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
     reply = _reply(data, api, raw)
     wrote_nothing = not (reply.text or reply.reasoning or reply.block_message)
     if wrote_nothing and not reply.finish_reason and not reply.usage.completion_tokens:
-        raise TransientError("the provider ended without writing anything or saying why")
+        raise TransientError("the provider returned an empty answer without a reason")
     return reply
 
 
@@ -183,7 +185,7 @@ def _reply(
 
 
 def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) -> None:
-    """Raise where the model wrote nothing because something went wrong: that is no silence."""
+    """Raise if the text is missing because of an error; an empty text is not an error."""
     if api == "completions" and "text" not in choice and "message" in choice:
         raise RejectedError(
             "the server answered the raw prompt as a chat: it does not offer raw completions",
@@ -193,7 +195,7 @@ def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) ->
     is_text = text is None or isinstance(text, str | list)
     if not is_text or (api == "completions" and "text" not in choice):
         raise TransientError(
-            "the server's answer holds no text", status=raw.status, maybe_billed=True
+            "the server's answer has no text", status=raw.status, maybe_billed=True
         )
 
 
@@ -226,21 +228,21 @@ def _cost(data: Json) -> Decimal | None:
         value = Decimal(str(cost))
     except ArithmeticError:
         return None
-    return value if value.is_finite() and 0 <= value < _MOST_USD else None
+    return value if value.is_finite() and 0 <= value < _MAX_USD else None
 
 
 # --- errors -------------------------------------------------------------------------------------
 
 
 def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Trouble | None:
-    """Return the error that a response tells of: in its body, at its choice, or by its status."""
+    """Return the error that a response reports: in its body, at its choice, or by its status."""
     data = data or {}
     choice = _first_choice(data) or {}
     for told in (data.get("error"), choice.get("error")):
         if told:
             return _trouble(told if isinstance(told, dict) else {"message": str(told)}, raw, now)
     if choice.get("finish_reason") == "error":
-        return _trouble({"message": "the provider broke off in the middle of its answer"}, raw, now)
+        return _trouble({"message": "the provider stopped in the middle of its answer"}, raw, now)
     if not 200 <= raw.status < 300:
         told = data or {}
         return _trouble({"message": told.get("message") or told.get("detail")}, raw, now)
@@ -252,12 +254,12 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         loose.mapping(error.get("metadata")),
         loose.mapping(error.get("availability")),
     )
-    # OpenRouter says error_type; the OpenAI dialect says type, or a word where the code stands.
+    # OpenRouter uses error_type; the OpenAI API uses type, or a word as the code.
     places = [error.get("error_type"), metadata.get("error_type")]
     places += [error.get("code"), error.get("type")]
     words = [word for word in places if isinstance(word, str) and word and not loose.status(word)]
     error_type = loose.one_line(words[0])[:100] if words else None
-    told: list[int | None] = [GRAVER.get(word) for word in words]
+    told: list[int | None] = [STRONGER_STATUS_OF.get(word) for word in words]
     told += [
         loose.status(error.get("code")),
         loose.status(error.get("http_status")),
@@ -315,7 +317,7 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
 
 
 def _kind(trouble: _Trouble) -> type[ClientError]:
-    """Decide whether to wait, to give up this call, or to stop the run."""
+    """Return the class of the error: retry, give up this call, or stop the run."""
     status = trouble.status or 0
     if status in (401, 403):
         return FatalError

@@ -17,13 +17,13 @@ from uncensoring_chinese_models.models import (
     Sampler,
     canary_bounds,
     checked_endpoints,
+    connect_models,
     describe,
     doctor_to_json,
     examine,
     interruptible,
-    open_sides,
-    stack,
     utc_now,
+    wrap_client,
 )
 from uncensoring_chinese_models.runner.builtins import BUILTINS
 from uncensoring_chinese_models.runs import Journal, RunStore, doctor_name
@@ -65,7 +65,7 @@ def run_checkup(loaded: LoadedConfig, notify: Notify) -> Checkup:
 async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
     config, in_flight = loaded.settings, InFlight()
     sampler = Sampler(config)
-    async with open_sides(config, BUILTINS, notify) as sides:
+    async with connect_models(config, BUILTINS, notify) as sides:
         subjects = checked_endpoints(config, sampler, {side.role: side.price for side in sides})
         budget, bounds = BudgetMeter(config.budget), canary_bounds(subjects)
         if not budget.covers(*bounds):
@@ -75,7 +75,8 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
             )
         with _open(loaded) as (store, journal):
             clients = {
-                side.role: stack(side, config, journal, budget, in_flight, notify) for side in sides
+                side.role: wrap_client(side, config, journal, budget, in_flight, notify)
+                for side in sides
             }
             try:
                 kept = f"the record of the attempts is kept in {store.folder}"

@@ -13,11 +13,11 @@ from uncensoring_chinese_models.models import (
     HttpApi,
     Sampler,
     body_bytes,
-    both_sides,
     bound,
     canary_bounds,
     checked_endpoints,
     find_price,
+    models_by_role,
     open_session,
     refuse_unknown_models,
     refuse_unknown_prices,
@@ -51,7 +51,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
     asks = config.auditor_prompt == "continuation"
     planned = sampler.plan(1, PROBE, QUESTION if asks else None)
     prices: dict[str, Price | None] = {}
-    sides = both_sides(config)
+    sides = models_by_role(config)
     refuse_unknown_models(config, BUILTINS)
     texts = texts_of(config)
     async with open_session() as session:

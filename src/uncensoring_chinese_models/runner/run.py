@@ -31,11 +31,11 @@ from uncensoring_chinese_models.models import (
     bound_of,
     canary_bounds,
     checked_endpoints,
+    connect_models,
     describe,
     interruptible,
-    open_sides,
-    stack,
     utc_now,
+    wrap_client,
 )
 from uncensoring_chinese_models.runner.builtins import BUILTINS
 from uncensoring_chinese_models.runner.pipeline import Parts, run_pipeline
@@ -101,7 +101,7 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
             return JobResult(resume, summary, was_finished=True)
     sampler = Sampler(config)
     in_flight = InFlight()
-    async with open_sides(config, BUILTINS, observer.notice) as sides:
+    async with connect_models(config, BUILTINS, observer.notice) as sides:
         prices: dict[str, Price | None] = {side.role: side.price for side in sides}
         if resume is None:
             refuse_hopeless_budget(config, sampler, prices)
@@ -125,7 +125,8 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
                     Notice("The journal's torn last line was cut off; all else is kept.")
                 )
             auditor, target = (
-                stack(side, config, journal, budget, in_flight, observer.notice) for side in sides
+                wrap_client(side, config, journal, budget, in_flight, observer.notice)
+                for side in sides
             )
             parts = Parts(config, auditor, target, gate, journal, store, prices)
             try:

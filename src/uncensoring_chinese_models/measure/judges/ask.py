@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.audit import FORMAT_REFUSED
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
     BudgetExceededError,
@@ -29,18 +28,19 @@ from uncensoring_chinese_models.measure.judges.reply import (
 )
 from uncensoring_chinese_models.measure.judges.request import call_for
 from uncensoring_chinese_models.models import (
+    FORMAT_REFUSED,
     BudgetMeter,
+    ConnectedModel,
     InFlight,
     Notice,
-    Side,
     all_of,
+    connect_judges,
     describe,
     interruptible,
-    open_judges,
     spend_of,
-    stack,
     utc_now,
     worst_case,
+    wrap_client,
 )
 from uncensoring_chinese_models.runs import Journal, RunStore, refuse_link
 
@@ -101,12 +101,12 @@ async def _hear(
     config: AuditConfig, ballots: Sequence[Ballot], run: str, folder: Path, notify: Notify
 ) -> Hearing:
     in_flight = InFlight()
-    async with open_judges(config, notify) as sides:
+    async with connect_judges(config, notify) as sides:
         with _open(folder, run) as journal:
             budget, record = BudgetMeter(config.budget), _Kept(journal)
             budget.charge_past(journal.attempts)
             benches = [
-                _Bench(judge, stack(side, config, record, budget, in_flight, notify), run)
+                _Bench(judge, wrap_client(side, config, record, budget, in_flight, notify), run)
                 for judge, side in zip(config.judge_model, sides, strict=True)
             ]
             _announce(benches, sides, ballots, record, budget, notify)
@@ -184,7 +184,7 @@ class _Bench:
 
 def _announce(
     benches: Sequence[_Bench],
-    sides: Sequence[Side],
+    sides: Sequence[ConnectedModel],
     ballots: Sequence[Ballot],
     record: _Kept,
     budget: BudgetMeter,

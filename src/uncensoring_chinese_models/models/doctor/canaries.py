@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from uncensoring_chinese_models.domain import Call, CallKey, Reply
 from uncensoring_chinese_models.errors import ClientError, RejectedError
+from uncensoring_chinese_models.models.wire import FORMAT_REFUSED
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig, Endpoint
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 CanaryVerdict = Literal["yes", "no", "unknown"]
 MAX_TOKENS = 16
 """The most tokens that one canary may ask for."""
-_NOT_TAKEN = frozenset({400, 404, 415, 422})
-"""Statuses that servers use to refuse a field that they do not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +148,7 @@ class CanaryReplies:
         """Return whether the server refused a canary, but answered one without its extra field."""
         result = self.results.get(name)
         without = "plain" if self.checked.arm is None else self.checked.named("open")
-        is_refused = isinstance(result, RejectedError) and result.status in _NOT_TAKEN
+        is_refused = isinstance(result, RejectedError) and result.status in FORMAT_REFUSED
         return is_refused and self.reply(without) is not None
 
 

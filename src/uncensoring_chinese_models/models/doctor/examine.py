@@ -250,7 +250,7 @@ def explain(err: FatalError, checked: CheckedEndpoint, after: NextSteps) -> Fata
     where = f" at {address}" if address else ", which this program serves,"
     message = (
         f"The {checked.side} {checked.model}{where} {_what(err)} ({err.message}), so nothing more "
-        f"was sent to it; {after.kept}. To continue: {_advice(err, checked, after)}."
+        f"was sent to it; {after.kept}; to continue, {_advice(err, checked, after)}."
     )
     return FatalError(message, status=err.status, error_type=err.error_type)
 
