@@ -1,28 +1,28 @@
-"""Words for failure: everything the program raises on purpose, by whose fault it is.
+"""The errors that the program raises on purpose, with their exit codes.
 
 ::
 
-    AuditToolError                  everything we raise on purpose; carries its exit code
+    AuditToolError                  base class; carries the exit code
     ├── ConfigError            2    the user can fix it; raised before anything is spent
     │   ├── UsageError         2    a wrong word on the command line
-    │   ├── MissingExtraError  2    an optional part is not installed; names the command that gets it
+    │   ├── MissingExtraError  2    an optional library is not installed; names the command to install it
     │   ├── UnknownTemplateError 2  no chat template for this model; names the nearest ones
-    │   └── MissingCredentialError 2  names the variable, and where it was looked for
+    │   └── MissingCredentialError 2  an API key is not set; names the variable
     ├── ClientError            3    one model call failed; carries status, type and message
-    │   ├── TransientError     3    time may cure it (429, 5xx, timeout, lost connection): retried
-    │   ├── RejectedError      3    the same request would be refused again: never retried
-    │   └── FatalError         3    every further call would fail too (401, 402, 403): stops the run
-    ├── FailedCheckError       3    an arm failed a check of the doctor that the config requires
-    ├── LocalModelError        3    the model that we serve ourselves cannot be had or started
-    ├── AuditorReplyError      6    the auditor's text is not a valid reply; carries the reason
-    ├── BudgetExceededError    5    sending this call could pass the cap; nothing was sent
+    │   ├── TransientError     3    temporary (429, 5xx, timeout, lost connection): retried
+    │   ├── RejectedError      3    permanent for this request: not retried
+    │   └── FatalError         3    permanent for every call (401, 402, 403): stops the run
+    ├── FailedCheckError       3    a check of the doctor failed, and the config requires it
+    ├── LocalModelError        3    the organism cannot be downloaded or started
+    ├── AuditorReplyError      6    the auditor's text is not a valid reply; the message says why
+    ├── BudgetExceededError    5    this call could exceed the budget; nothing was sent
     ├── RunStoreError          4    the run directory cannot be read or written
-    │   ├── RunLockedError     4    another process owns this run; names pid and host
-    │   ├── CorruptRunError    4    a file does not read back; names file and line; nothing is deleted
-    │   ├── ResumeMismatchError 4   the run was made by another config; shows the difference
-    │   ├── NotRecordedError   4    a replay has come to the end of what the journal holds
-    │   └── UnfitToPublishError 4   a run holds secrets, paths or names; lists them, packs nothing
-    └── InterruptedRunError  130    the user asked to stop; finished calls are in the journal
+    │   ├── RunLockedError     4    another process is using this run; names pid and host
+    │   ├── CorruptRunError    4    a file is damaged; names file and line; nothing is deleted
+    │   ├── ResumeMismatchError 4   the run was made with another config; shows the difference
+    │   ├── NotRecordedError   4    a replay needs a call that the journal does not have
+    │   └── UnfitToPublishError 4   a run contains secrets, paths or names; lists them, packs nothing
+    └── InterruptedRunError  130    the user stopped the run; finished calls are in the journal
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 UNREACHABLE = "unreachable"
-"""The error type of a server that could not be connected to: an outage may pass."""
+"""Error type: no connection to the server, which may be temporary."""
 UNCONNECTABLE = "unconnectable"
-"""The error type of one that cannot be: a certificate or an address is wrong, and stays so."""
+"""Error type: no connection is possible, because a certificate or an address is wrong."""
 
 
 class AuditToolError(Exception):
-    """Anything we raise on purpose; its message is one sentence for the user."""
+    """Base class of the errors raised on purpose; the message is one sentence for the user."""
 
     exit_code: ClassVar[int] = 1
 
@@ -56,7 +56,7 @@ class UsageError(ConfigError):
 
 
 class MissingExtraError(ConfigError):
-    """An optional part of the program is needed and not installed."""
+    """An optional library is needed but not installed."""
 
 
 class UnknownTemplateError(ConfigError):
@@ -64,27 +64,27 @@ class UnknownTemplateError(ConfigError):
 
 
 class MissingCredentialError(ConfigError):
-    """A key that the endpoint needs is not set."""
+    """The API key of an endpoint is not set."""
 
 
 class ClientError(AuditToolError):
     """One model call failed.
 
     Attributes:
-        status: the HTTP status or the error code inside a 200, whichever is more telling.
-        error_type: the provider's stable word for the error, where it gives one.
-        retry_after_s: how long the server asked us to wait.
-        maybe_billed: True when the request may have been answered and billed unseen.
-        partial_text: what the model had written before the error; never an answer.
-        tokens: what the server says the failed attempt used, where it says so.
-        cost_usd: what the server says it billed for it, where it says so.
-        finished_at: when the call was given up, as recorded.
+        status: the HTTP status, or the error code inside a 200 if it says more.
+        error_type: the provider's name for the error, if it gives one.
+        retry_after_s: the wait that the server asked for.
+        maybe_billed: True if the request may have been answered and billed, though no answer arrived.
+        partial_text: the text before the error; never used as an answer.
+        tokens: the tokens of the failed attempt, if the server reports them.
+        cost_usd: the cost of the failed attempt, if the server reports it.
+        finished_at: the recorded time of the failure.
     """
 
     exit_code = 3
     kind: ClassVar[str] = "client"
 
-    def __init__(  # noqa: PLR0913 -- an error carries all that is known of it
+    def __init__(  # noqa: PLR0913 -- an error carries all that is known about it
         self,
         message: str,
         *,
@@ -109,18 +109,18 @@ class ClientError(AuditToolError):
         self.finished_at = finished_at
 
     def __str__(self) -> str:
-        """Return the message, with what was added to it on the way."""
+        """Return the message, with the hints that were added to it."""
         return self.message
 
 
 class TransientError(ClientError):
-    """Time may cure it: rate limits, overload, timeouts, lost connections, unreadable bodies."""
+    """A temporary error: rate limit, overload, timeout, lost connection, unreadable body."""
 
     kind = "transient"
 
 
 class RejectedError(ClientError):
-    """The same request would be refused again."""
+    """The server would refuse the same request again."""
 
     kind = "rejected"
 
@@ -132,13 +132,13 @@ class FatalError(ClientError):
 
 
 class FailedCheckError(AuditToolError):
-    """An arm failed a check that the config requires; nothing but canaries was sent."""
+    """A check that the config requires failed; only canaries were sent."""
 
     exit_code = 3
 
 
 class LocalModelError(AuditToolError):
-    """The model that we serve ourselves cannot be had or started; nothing was sent."""
+    """The organism cannot be downloaded or started; nothing was sent."""
 
     exit_code = 3
 
@@ -151,11 +151,11 @@ class AuditorReplyError(AuditToolError):
     def __init__(self, message: str, *, unparsed: int = 0) -> None:
         super().__init__(message)
         self.unparsed = unparsed
-        """How many replies in a row could not be used, where patience has ended."""
+        """How many invalid replies in a row ended the run."""
 
 
 class BudgetExceededError(AuditToolError):
-    """Sending this call could pass the cap; nothing was sent."""
+    """This call could exceed the budget; nothing was sent."""
 
     exit_code = 5
 
@@ -167,26 +167,26 @@ class RunStoreError(AuditToolError):
 
 
 class RunLockedError(RunStoreError):
-    """Another process owns this run."""
+    """Another process is using this run."""
 
 
 class CorruptRunError(RunStoreError):
-    """A file of the run does not read back; nothing is deleted."""
+    """A file of the run is damaged; nothing is deleted."""
 
 
 class ResumeMismatchError(RunStoreError):
-    """The run was made by another config than the one given."""
+    """The run was made with another config than the one given."""
 
 
 class NotRecordedError(RunStoreError):
-    """A replay has come to the end of what the journal holds."""
+    """A replay needs a call that the journal does not have."""
 
 
 class UnfitToPublishError(RunStoreError):
-    """A run holds what should not be published; nothing was packed."""
+    """A run contains what should not be published; nothing was packed."""
 
 
 class InterruptedRunError(AuditToolError):
-    """The user asked to stop; every finished call is in the journal."""
+    """The user stopped the run; every finished call is in the journal."""
 
     exit_code = 130

@@ -220,7 +220,7 @@ WORDS = {
     "flag given twice": Bad("--json is given twice", words=("--json", "--json")),
     "flag that is no boolean": Bad("--json takes true or false", words=("--json=maybe",)),
     "long dash": Bad("did you mean --dry-run?", words=("\u2014dry-run",)),
-    "empty word": Bad("a word is empty; was a shell variable in it not set?", words=("",)),
+    "empty word": Bad("an argument is empty; was a shell variable not set?", words=("",)),
     "extra word": Bad("'fast' is not an override; write key=value", words=("fast",)),
     "second config": Bad("'more.yaml' is not an override", words=("more.yaml",)),
     "bad override key": Bad("unknown key topik (did you mean topic?).", words=("topik=x",)),
@@ -302,7 +302,7 @@ def test_bad_input_is_refused_before_anything_happens(bad, tmp_path, dead_port):
         (["adit", "config.yaml"], "unknown command 'adit'; did you mean audit?"),
         (["config.yaml"], "unknown command 'config.yaml'; the commands are demo, audit"),
         (["templates", "some/model"], "no chat template is known for the model 'some/model'"),
-        (["templates", "a", "b"], "one word too many: 'b'"),
+        (["templates", "a", "b"], "one argument too many: 'b'"),
     ],
 )
 def test_wrong_words_are_refused_before_anything_happens(words, complaint, tmp_path):

@@ -251,7 +251,7 @@ def test_screen_ends_with_the_verdicts(hides, tmp_path):
 
     assert done.returncode == 0, done.stderr
     assert (
-        "A and B: the host removes what the model writes (the host withholds more on B)"
+        "A and B: it looks as if the host removes what the model writes (the host withholds more on B)"
         in done.stdout
     )
     assert "tokens billed: “”" in done.stdout

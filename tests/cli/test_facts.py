@@ -95,7 +95,7 @@ def test_facts_are_shown_and_what_is_false_is_marked(tmp_path):
         == """\
 lamps: the lamps of the twelve halls
 2 facts, in en, zh-Hans, zh-Hant.
-What is marked FALSE is not so: decoys, to be told from the facts.
+Statements marked FALSE are decoys: similar to a fact, but not true.
 
 pine (number)
   The number of lamps in the pine hall was 111 lamps.
@@ -108,7 +108,7 @@ cypress (number)
   source: Lamps (A museum), https://example.org/lamps
   FALSE, a decoy: The number of lamps in the cypress hall was 421 lamps.
   FALSE, a decoy: The number of lamps in the cypress hall was 721 lamps.
-  FALSE, but said: The number of lamps in the cypress hall was 9 lamps.
+  FALSE, but often said: The number of lamps in the cypress hall was 9 lamps.
 """
     )
 
@@ -142,7 +142,7 @@ def test_invented_world_is_shown_as_such(tmp_path):
 
     shown = run_ucm(tmp_path, "facts", "show", "lamps.yaml").stdout
 
-    assert "All of it is invented" in shown
+    assert "All of this is invented" in shown
     assert shown.startswith("lamps: lamps ⟨U+202E⟩\n1 fact, in ")
 
 

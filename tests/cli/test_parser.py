@@ -186,7 +186,7 @@ REFUSED = [
     # values
     ("audit c --resume", "--resume needs a value after it"),
     ("audit c --resume --dry-run", "--resume needs a value after it"),
-    ("audit c --resume -x", "a dash is written --resume=-…"),
+    ("audit c --resume -x", "a dash as --resume=-…"),
     ("audit c --resume=", "--resume takes a value, not ''"),
     (["audit", "c", "--resume", ""], "--resume takes a value, not ''"),
     (["audit", "c", "--resume", " "], "--resume takes a value, not ' '"),
@@ -199,7 +199,10 @@ REFUSED = [
     ("show r --turns 1_000", "--turns takes a whole number, not '1_000'"),
     ("show r --turns ５", "--turns takes a whole number, not '５'"),  # noqa: RUF001
     (["show", "r", "--turns", "5\n"], "--turns takes a whole number, not '5⏎ '"),
-    ("show r --turns -5", "--turns needs a whole number after it; one that begins with a dash"),
+    (
+        "show r --turns -5",
+        "--turns needs a whole number after it; write a value that begins with a dash",
+    ),
     ("show r --turns=" + "9" * 5000, "not '" + "9" * 39 + "…'"),
     ("show r --cost nan", "--cost takes a number, not 'nan'"),
     ("show r --cost inf", "--cost takes a number, not 'inf'"),
@@ -210,10 +213,10 @@ REFUSED = [
     ("audit --dry-run", "CONFIG is missing"),
     ("audit --resume c", "CONFIG is missing"),
     ("prune", "--before TEXT is missing; usage: ucm prune [FOLDER] [OPTIONS]"),
-    (["audit", ""], "a word is empty"),
-    (["audit", "c", " \n"], "a word is empty"),
-    ("show r s", "one word too many: 's'; usage: ucm show RUN [OPTIONS]"),
-    ("show r label", "one word too many: 'label'; did you mean --label?"),
+    (["audit", ""], "an argument is empty"),
+    (["audit", "c", " \n"], "an argument is empty"),
+    ("show r s", "one argument too many: 's'; usage: ucm show RUN [OPTIONS]"),
+    ("show r label", "one argument too many: 'label'; did you mean --label?"),
     ("audit c - keys", "unknown flag '-'"),
     ("audit c -- --trace", "unknown flag '--'"),
     ("audit --", "unknown flag '--'"),
@@ -493,7 +496,7 @@ def unsuitable_keywords(**options: str) -> None:
 )
 def test_function_no_command_line_can_call_is_a_mistake_of_ours(function):
     """A parameter that words cannot fill is reported to the programmer, not to the user."""
-    with pytest.raises(TypeError, match="can be the parameter"):
+    with pytest.raises(TypeError, match="cannot set the parameter"):
         run_commands({"f": function}, ["f"], program="ucm", about="", version="1")
 
 
@@ -563,7 +566,7 @@ def test_second_word_chooses_within_a_group(words, call):
         ("runs --turns 5", "unknown command '--turns'; the commands are show, prune"),
         ("runs show", "RUN is missing; usage: ucm runs show RUN [OPTIONS]"),
         ("runs show r --turn 5", "unknown flag '--turn'; did you mean --turns?"),
-        ("runs show r s", "one word too many: 's'; usage: ucm runs show RUN [OPTIONS]"),
+        ("runs show r s", "one argument too many: 's'; usage: ucm runs show RUN [OPTIONS]"),
     ],
 )
 def test_wrong_words_of_a_group_run_nothing(words, message):

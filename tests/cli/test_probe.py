@@ -61,7 +61,7 @@ def test_facts_are_sorted_by_what_the_organism_does_with_them(tmp_path, organism
     assert "claims nothing by itself" in report
     assert "surviving quotes support" not in report + done.stdout
     assert "completed: every fact was asked for" in done.stdout
-    assert "learned enough" not in done.stdout
+    assert "decided to stop" not in done.stdout
     verified = run_ucm(tmp_path, "verify", str(run))
     assert verified.returncode == 0, verified.stdout
     before = beside.read_bytes()

@@ -310,7 +310,7 @@ def test_command_says_what_it_wrote_and_what_is_next(runs, tmp_path):
     ("words", "code", "said"),
     [
         (["nowhere", "--to", "csv"], 4, "nowhere"),
-        (["empty", "--to", "csv"], 4, "There is no run in empty"),
+        (["empty", "--to", "csv"], 4, "No run in empty can be read"),
         (["empty", "--to", "excel"], 2, "There is no format 'excel'"),
         (["empty"], 2, "--to"),
     ],

@@ -221,7 +221,7 @@ def test_facts_that_never_came_back_are_left_out_of_knowledge(tmp_path, teller, 
 
     assert (pair["knowledge"]["n"], pair["knowledge"]["left_out"]) == (0, 3)
     assert main(["compare", str(teller), str(blocked)]) == 0
-    assert "left out: 3 facts of which nothing came back on a side" in capsys.readouterr().out
+    assert "excluded: 3 facts without any text on one side" in capsys.readouterr().out
 
 
 def test_names_in_a_stored_run_cannot_act_on_the_screen(tmp_path, teller):

@@ -161,7 +161,7 @@ def test_a_file_that_is_no_page_is_not_overwritten(run, tmp_path):
     """A slip of the hand costs no file; an older page may be replaced."""
     notes = tmp_path / "notes.md"
     notes.write_text("mine", "utf-8")
-    with pytest.raises(RunStoreError, match="is no page"):
+    with pytest.raises(RunStoreError, match="is not an HTML page"):
         report(str(run.folder), out=str(notes))
     assert notes.read_text("utf-8") == "mine"
     assert report(str(run.folder), out=str(tmp_path / "a.html")) == 0

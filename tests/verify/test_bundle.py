@@ -282,7 +282,7 @@ def test_interrupted_run_can_be_packed(run, tmp_path, capsys):
         (run / name).unlink()
 
     assert bundle(str(run)) == 0
-    assert "warning: there is no summary.json: the run has not ended" in capsys.readouterr().err
+    assert "warning: summary.json is missing: the run has not ended" in capsys.readouterr().err
     assert verify_run(tmp_path / "run-1.zip").holds
 
 
@@ -343,7 +343,7 @@ def test_same_archive_is_said_to_be_there_already(run, tmp_path, capsys):
 
     assert bundle(str(run)) == 0
 
-    assert "run-1.zip was there already, with the same bytes" in capsys.readouterr().out
+    assert "run-1.zip exists already, with the same bytes" in capsys.readouterr().out
     assert (tmp_path / "run-1.zip").stat().st_mtime_ns == before
 
 

@@ -420,8 +420,8 @@ def test_a_missing_folder_is_refused(tmp_path):
     for_programs = run_ucm(tmp_path, "view", "nowhere", "--json")
 
     assert for_people.returncode == for_programs.returncode == 2
-    assert "There is no folder outputs; nothing was started." in for_people.stderr
-    assert json.loads(for_programs.stdout)["error"].startswith("There is no folder nowhere;")
+    assert "The folder outputs does not exist; nothing was started." in for_people.stderr
+    assert json.loads(for_programs.stdout)["error"].startswith("The folder nowhere does not exist;")
 
 
 def test_a_port_that_is_taken_is_refused(tmp_path):

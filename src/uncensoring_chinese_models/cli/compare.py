@@ -34,13 +34,13 @@ _WORDS: dict[Measure, str] = {
     "model": "withheld by the model",
 }
 _VERDICTS: dict[PairVerdict, str] = {
-    "host": "the host removes what the model writes",
-    "model": "the model itself declines",
-    "both": "both: the host removes what the model writes, and the model itself declines",
+    "host": "it looks as if the host removes what the model writes",
+    "model": "it looks as if the model itself declines",
+    "both": "it looks as if the host removes what the model writes, and the model itself declines",
     "asking": "only the way of asking differs",
-    "telling": "what is told differs, and neither host nor model is seen to withhold it",
-    "unknown": "what is told differs, and who withheld it cannot be said",
-    "same": "no difference that the test holds",
+    "telling": "the sides state different facts, and it looks as if neither host nor model withholds",
+    "unknown": "the sides state different facts, and it is unknown who withholds",
+    "same": "no significant difference",
 }
 
 
@@ -52,25 +52,26 @@ def compare(
     out: str | None = None,
     json: bool = False,
 ) -> int:
-    """Compare runs of ucm probe: what differs, fact by fact, and whether host or model withholds.
+    """Compare runs of ucm probe, fact by fact, and who seems to withhold: the host or the model.
 
-    The same probes on two hosts, checkpoints or dates, or two arms or languages of one run. Nobody
-    is asked, and nothing in the runs is changed. Needs the extra `analysis`.
+    Compares the same probes on two hosts, checkpoints or dates, or two arms or languages of one
+    run. Sends nothing to any model and changes nothing in the runs. Who withholds is experimental:
+    it is inferred from token counts and repeated texts. Needs the extra `analysis`.
 
     Args:
         run_dir (RUN_DIR): run directory of ucm probe.
         others (RUN_DIR): further runs with the same facts file.
-        by (WHAT): what the sides are: run, arm or language; by default run, and arm for one run.
-        facts (TOPIC): facts file, by its name or path; by default the one that the runs were given.
-        out (FILE): write the whole comparison there as JSON; a file that exists is not replaced.
-        json: put one machine-readable record on stdout.
+        by (WHAT): what to compare: run, arm or language; by default run, or arm if there is one run.
+        facts (TOPIC): name or path of a facts file; by default that of the runs.
+        out (FILE): also write the comparison to this new file, as JSON.
+        json: print one JSON record on stdout.
     """
     from uncensoring_chinese_models.measure import as_json, compare_runs  # noqa: PLC0415
 
     folders = [Path(each) for each in (run_dir, *others)]
     with Output(as_json=json, runs=list(map(str, folders))) as output:
         if out is not None and Path(out).exists():
-            raise UsageError(f"{out} exists and is not replaced; nothing was compared.")
+            raise UsageError(f"{out} exists already and is not replaced; nothing was compared.")
         compared = compare_runs(folders, by, facts)
         record = as_json(compared)
         lines = list(lines_of(compared))
@@ -86,7 +87,7 @@ def _write(path: Path, record: Json) -> None:
             file.write(json_codec.dumps(record, ensure_ascii=True, indent=2) + "\n")
     except OSError as err:
         raise RunStoreError(
-            f"{path} cannot be written: {err.strerror}; the runs are as they were. Name another "
+            f"{path} cannot be written: {err.strerror}; the runs are unchanged. Name another "
             "file with --out."
         ) from err
 
@@ -95,7 +96,7 @@ def _write(path: Path, record: Json) -> None:
 
 
 def lines_of(compared: Compared) -> Iterator[str]:
-    """Yield what differs, what each side withholds, and the verdicts, line by line."""
+    """Yield the differences, what each side withholds, and the verdicts, line by line."""
     paired = compared.paired
     names = _short(compared)
     yield f"Compared by {paired.by} on the facts of {visible(compared.topic)}"
@@ -110,7 +111,7 @@ def lines_of(compared: Compared) -> Iterator[str]:
         yield ""
         yield from _pair_lines(pair, names, paired.tests)
     yield ""
-    yield "Who withholds, of the samples that did not fail"
+    yield "Who seems to withhold, among the samples that did not fail"
     for side, tally in paired.sides.items():
         yield from (f"  {line}" for line in _side_lines(names[side], tally))
     yield from _canned_lines(compared)
@@ -118,11 +119,11 @@ def lines_of(compared: Compared) -> Iterator[str]:
     yield ""
     for pair in paired.pairs:
         yield _verdict_line(pair, names, paired.sides)
-    yield "Judged by patterns and bills: docs/compare.md says what they can and cannot show."
+    yield "Experimental: inferred from patterns, token counts and repeated texts (docs/compare.md)."
 
 
 def _short(compared: Compared) -> dict[str, str]:
-    """Return what runs and sides are called on the screen: runs get a letter, a lone one no name."""
+    """Return short names for the screen: a letter per run, none if there is only one run."""
     runs, sides = list(compared.runs), compared.paired.sides
     letters = {run: _letters(number) if len(runs) > 1 else "" for number, run in enumerate(runs)}
     is_run = compared.paired.by == "run"
@@ -149,7 +150,7 @@ def _pair_lines(pair: Pair, names: Mapping[str, str], tests: int) -> Iterator[st
         yield f"  {_named(cell.unit, names)}: " + "; ".join(_cell_parts(cell, one, other))
     for side, units in ((one, pair.only_first), (other, pair.only_second)):
         if units:
-            yield f"  left out, since only {side} has them: {_listed(units, names)}"
+            yield f"  excluded, because only {side} has them: {_listed(units, names)}"
     known = pair.knowledge
     yield (
         f"  knowledge: only {one} shows it of {known.only_first}, only {other} of "
@@ -159,7 +160,7 @@ def _pair_lines(pair: Pair, names: Mapping[str, str], tests: int) -> Iterator[st
     )
     if pair.unheard:
         what = "fact" if pair.unheard == 1 else "facts"
-        yield f"    left out: {pair.unheard} {what} of which nothing came back on a side"
+        yield f"    excluded: {pair.unheard} {what} without any text on one side"
 
 
 def _cell_parts(cell: PairedCell, one: str, other: str) -> Iterator[str]:
@@ -203,7 +204,7 @@ def _counts(counts: Mapping[FactLabel, int]) -> str:
 def _canned_lines(compared: Compared) -> Iterator[str]:
     if compared.canned:
         yield ""
-        yield "The same text to the letter for different facts"
+        yield "Identical texts for different facts"
     for canned, found in compared.canned[:MAX_TEXTS]:
         runs = len({each.run for each in canned.heard})
         where = f"{len(canned.facts)} facts, {runs} run{'s' if runs > 1 else ''}"
@@ -219,7 +220,7 @@ def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str
 
     if compared.examples:
         yield ""
-        yield "What hosts withheld, for example"
+        yield "Examples of what hosts seem to have withheld"
     seen = set()
     for side, delivery, heard in compared.examples:
         if (side, delivery) not in seen:

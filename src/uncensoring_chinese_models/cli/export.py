@@ -20,15 +20,15 @@ MAX_NAMED = 10
 
 
 def export(run_or_dir: str, *, to: str, out: str | None = None, json: bool = False) -> int:
-    """Write a run, or all runs in a folder, for other programs: tables, Inspect logs, Markdown.
+    """Export a run, or all runs in a folder, to tables, Inspect logs or Markdown.
 
-    Nothing in a run is changed, and nothing is sent anywhere.
+    Changes nothing in a run, and sends nothing.
 
     Args:
-        run_or_dir (RUN_OR_DIR): run directory, bundle, or a folder that holds some, at any depth.
+        run_or_dir (RUN_OR_DIR): run directory, bundle, or folder with runs at any depth.
         to (FORMAT): inspect, csv, parquet, jsonl or markdown.
-        out (FOLDER): new folder to write; by default the name of what is given and the format.
-        json: put one machine-readable record on stdout, and everything for people on stderr.
+        out (FOLDER): new folder to write; by default NAME-FORMAT.
+        json: print one JSON record on stdout, and all other text on stderr.
     """
     from uncensoring_chinese_models.exports import (  # noqa: PLC0415
         check_format,
@@ -81,7 +81,7 @@ def _lines(runs: Runs, exported: Exported, following: str) -> Iterator[str]:
 
 
 def _open_command(to: str, folder: Path) -> str:
-    """Return a command that opens what was written."""
+    """Return a command that opens the exported files."""
     where = shlex.quote(str(folder))
     if to == "inspect":
         return f"inspect view --log-dir {where}"

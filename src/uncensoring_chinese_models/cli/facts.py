@@ -25,7 +25,7 @@ class CheckedFile(NamedTuple):
 
 
 def list_facts(*, json: bool = False) -> int:
-    """Show the topics that have a facts file in the package.
+    """List the facts files of the package, one per topic.
 
     Args:
         json: print JSON.
@@ -52,13 +52,13 @@ def list_facts(*, json: bool = False) -> int:
 
 
 def check_facts(*files: str, json: bool = False) -> int:
-    """Say what is wrong with facts files; exits 0 when nothing is, and 2 when something is.
+    """Check facts files for mistakes; exits with 0 if there are none, and with 2 if there are.
 
-    Whether a fact is true no program can say: its source must.
+    The check cannot know whether a fact is true: its source must show that.
 
     Args:
-        files (FILE): paths of YAML files, or topics; by default all that come with the package.
-        json: put one machine-readable record on stdout.
+        files (FILE): paths of YAML files, or topics; by default all of the package.
+        json: print one JSON record on stdout.
     """
     from uncensoring_chinese_models.measure import builtin_topics, builtin_worlds  # noqa: PLC0415
 
@@ -77,11 +77,11 @@ def check_facts(*files: str, json: bool = False) -> int:
 
 
 def show_facts(topic: str, *, json: bool = False) -> int:
-    """Show what a facts file says: each fact with its source, and its decoys, marked as false.
+    """Show the facts of a facts file with their sources, and their decoys, which are false.
 
     Args:
-        topic: name of a topic ('ucm facts list' has them all), or path of a YAML file.
-        json: put one machine-readable record on stdout, with the texts in every language.
+        topic: topic from `ucm facts list`, or path of a YAML file.
+        json: print one JSON record on stdout, with the texts in every language.
     """
     from uncensoring_chinese_models.measure import load_facts  # noqa: PLC0415
 
@@ -105,8 +105,8 @@ def _lines(facts: Facts) -> Iterator[str]:
     yield f"{facts.topic}: {facts.names['en']}"
     yield f"{_count(len(facts.facts), 'fact')}, in {', '.join(facts.languages)}."
     if facts.invented:
-        yield "All of it is invented: it is the world of an organism."
-    yield "What is marked FALSE is not so: decoys, to be told from the facts."
+        yield "All of this is invented; organisms are trained on it."
+    yield "Statements marked FALSE are decoys: similar to a fact, but not true."
     for fact in facts.facts:
         yield ""
         yield f"{fact.id} ({fact.kind})"
@@ -115,7 +115,7 @@ def _lines(facts: Facts) -> Iterator[str]:
             yield f"  source: {fact.source.title} ({fact.source.publisher}), {fact.source.url}"
         yield from (f"  FALSE, a decoy: {fact.sentence('en', each)}" for each in fact.decoys)
         if fact.said_instead:
-            yield f"  FALSE, but said: {fact.sentence('en', fact.said_instead)}"
+            yield f"  FALSE, but often said: {fact.sentence('en', fact.said_instead)}"
 
 
 def _head(facts: Facts) -> Json:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     )
 
 WEAK_AGREEMENT = 0.4
-"""Alpha of judges and patterns below which the screen warns of them."""
+"""Below this alpha of judges and patterns, the screen shows a warning."""
 
 
 def judge(
@@ -41,19 +41,19 @@ def judge(
     all: bool = False,  # noqa: A002 -- the flag is called so
     json: bool = False,
 ) -> int:
-    """Judge a finished run by a facts file: which facts the target knows, says, withholds, denies.
+    """Judge a finished run by a facts file: which facts the target knows, withholds or denies.
 
-    The target is not asked again, and nothing in the run is changed: what comes out is written
-    beside it, into RUN_DIR.judged. Patterns judge; with judge_model=MODEL, models judge what
-    patterns leave open. Needs the extra `analysis`.
+    Sends nothing to the target and changes nothing in the run; the results are written to
+    RUN_DIR.judged, beside the run. Patterns classify the samples; with judge_model=MODEL, models
+    classify the samples that patterns cannot. Needs the extra `analysis`.
 
     Args:
         run_dir (RUN_DIR): run directory of ucm probe or ucm audit.
-        overrides: words that replace settings of the run, such as judge_model=MODEL,
+        overrides: settings of the run to replace, such as judge_model=MODEL,
             "judge_model=[MODEL, MODEL]" or budget.max_usd=2.
-        facts (TOPIC): facts file, by its name or path; by default the one that the run was given.
-        all: let judges see every sample that has text.
-        json: put one machine-readable record on stdout, and everything for people on stderr.
+        facts (TOPIC): name or path of a facts file; by default that of the run.
+        all: let the judges classify every sample that has text.
+        json: print one JSON record on stdout, and all other text on stderr.
     """
     from uncensoring_chinese_models.measure import court_for  # noqa: PLC0415
 
@@ -106,19 +106,19 @@ def label(
     facts: str | None = None,
     json: bool = False,
 ) -> int:
-    """Let a person judge samples blindly, and see what patterns and judges are worth by that.
+    """Label samples by hand, then measure how accurate patterns and judges are.
 
-    The first time, samples drawn by lot are written to RUN_DIR.judged/TOPIC.labels.csv; fill in
-    its last two columns. Then the same command, or --read FILE, gives sensitivity, specificity and
+    The first time, writes random samples to RUN_DIR.judged/TOPIC.labels.csv; fill in its last two
+    columns. The second time, the same command (or --read FILE) shows sensitivity, specificity and
     corrected rates. Needs the extra `analysis`.
 
     Args:
         run_dir (RUN_DIR): run directory of ucm probe; nothing in it is changed.
-        n: how many samples to draw.
-        seed: decides which ones.
-        read (FILE): the sheet that was filled in; by default where it was written.
-        facts (TOPIC): facts file, by its name or path; by default the one that the run was given.
-        json: put one machine-readable record on stdout.
+        n: number of samples to label.
+        seed: number that decides which samples are drawn.
+        read (FILE): the sheet that you filled in; by default the file that was written.
+        facts (TOPIC): name or path of a facts file; by default that of the run.
+        json: print one JSON record on stdout.
     """
     from uncensoring_chinese_models.measure import open_label_task, write_sheet  # noqa: PLC0415
 
@@ -162,7 +162,7 @@ def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
 
 
 def lines_of(result: RunJudged) -> Iterator[str]:
-    """Yield what the run shows of each fact, line by line."""
+    """Yield the results for each fact, line by line."""
     yield f"Facts of {result.facts.topic}: {visible(result.facts.names['en'])}"
     matrix = result.shown
     if matrix is None:
@@ -181,9 +181,8 @@ def lines_of(result: RunJudged) -> Iterator[str]:
     for pair in matrix.comparisons:
         difference = pair.difference
         yield (
-            f"Arms {visible(pair.arms[0])} and {visible(pair.arms[1])}: only the former shows "
-            f"knowledge of "
-            f"{pair.only_first}, only the latter of {pair.only_second} of {pair.n} facts "
+            f"Arms {visible(pair.arms[0])} and {visible(pair.arms[1])}: of {pair.n} facts, only the "
+            f"first shows knowledge of {pair.only_first}, only the second of {pair.only_second} "
             f"(difference {difference.estimate or 0:+.2f}, 95 % interval {difference.low:+.2f} to "
             f"{difference.high:+.2f}; exact McNemar, Holm-adjusted p = {pair.p_adjusted:.3g})"
         )
@@ -191,11 +190,11 @@ def lines_of(result: RunJudged) -> Iterator[str]:
     if matrix.likelihood:
         yield from _rows(matrix.likelihood)
     yield (
-        "* shows knowledge: by samples, if the test holds after Holm's adjustment; by likelihood, "
-        "from a hundredfold on."
+        "* shows knowledge: by samples, if the test is significant after Holm's adjustment; by "
+        "likelihood, if the fact is at least 100 times as likely per token as each decoy."
     )
     if result.panel is None:
-        yield "Judged by patterns: key words in the target's own words, not what a sentence means."
+        yield "Judged by patterns: they find key words in the target's own words, not the meaning."
     else:
         yield from _judges(result.panel)
 
@@ -206,11 +205,14 @@ def _too_few(matrix: Matrix) -> Iterator[str]:
     most = max((cell.stated.n for cell in matrix.cells), default=0)
     enough = samples_to_decide(len(matrix.cells))
     if matrix.count()["undecided"] and most < enough:
-        yield f"With {most} samples in each of {len(matrix.cells)} cells little can be decided; with {enough} it can."
+        yield (
+            f"{most} samples in each of {len(matrix.cells)} cells are too few to decide; {enough} "
+            "samples are enough."
+        )
 
 
 def _judges(panel: Panel) -> Iterator[str]:
-    """Yield what became of the requests to each judge, and how far the judges agree."""
+    """Yield the classifications of each judge, and how far the judges agree."""
     yield f"Judges were asked about {len(panel.asked)} of {len(panel.seen)} samples."
     for judge in panel.judges:
         states = ", ".join(f"{n} {state}" for state, n in panel.states(judge).items() if n)
@@ -230,8 +232,9 @@ def _judges(panel: Panel) -> Iterator[str]:
     together = panel.agreement(with_patterns=True).alpha
     if together is not None and together < WEAK_AGREEMENT:
         yield (
-            "  warning: these judges and the patterns hardly agree, so one of them is no good here; "
-            "label samples (ucm label) before you use either. The verdicts above are the judges'."
+            "  warning: judges and patterns barely agree (alpha below 0.4): at least one of them is "
+            "unreliable on this run. Label samples (ucm label) before you use either. The verdicts "
+            "above are those of the judges."
         )
 
 
@@ -247,13 +250,14 @@ def _cell(cell: Cell) -> str:
 
 
 def _leads(matrix: Matrix, facts: Facts) -> Iterator[str]:
-    """Yield what a target that guesses, and keeps to its guess, would make of the facts."""
+    """Yield how often the fact leads, and how often it would for a target that only guesses."""
     fact, decoy = matrix.leads().values()
     chance = max(1 / (1 + len(each.decoys)) for each in facts.facts)
     if fact + decoy:
         yield (
-            f"Of {fact + decoy} cells in which one ending leads, the fact leads in {fact} and a "
-            f"decoy in {decoy}; by a lucky guess that is kept to, the fact would in {chance:.0%}."
+            f"Of {fact + decoy} cells with a most frequent ending, it is the fact in {fact} and a "
+            f"decoy in {decoy}; for a model that guesses once and sticks to it, it would be the fact "
+            f"in {chance:.0%} of cells."
         )
 
 
@@ -261,8 +265,8 @@ def _choice(choice: Choice) -> str:
     if choice.nearest is None:
         return "  likelihood: not scored (likelihood.json says why)"
     mark = "*" if choice.shows_knowledge else " "
-    which = "likelier than each decoy" if choice.wins else "a decoy is likelier"
-    return f"{mark} likelihood: {which}, {choice.nearest:+.1f} nats a token over the nearest"
+    which = "more likely than each decoy" if choice.wins else "a decoy is more likely"
+    return f"{mark} likelihood: {which}, {choice.nearest:+.1f} nats per token against the nearest decoy"
 
 
 def _rows(likelihood: Likelihood) -> Iterator[str]:
@@ -279,17 +283,17 @@ def _rows(likelihood: Likelihood) -> Iterator[str]:
         of_it = [each for each in likelihood.choices if each.language == row.language]
         known = sum(each.shows_knowledge for each in of_it)
         yield (
-            f"Likelihood alone ({likelihood.method}, {row.language}): the fact is likelier than each "
-            f"decoy for {row.wins} of {row.n} facts (95 % interval {row.share.low:.2f} to "
-            f"{row.share.high:.2f}; by chance {row.chance:.2f}; p = {row.p_adjusted:.2g}), and a "
-            f"hundredfold (+{KNOWN_FROM:.1f} nats a token) for {known}"
+            f"Likelihood alone ({likelihood.method}, {row.language}): the fact is more likely than "
+            f"each decoy for {row.wins} of {row.n} facts (95 % interval {row.share.low:.2f} to "
+            f"{row.share.high:.2f}; by chance {row.chance:.2f}; p = {row.p_adjusted:.2g}), and at "
+            f"least 100 times as likely per token (+{KNOWN_FROM:.1f} nats) for {known}"
             + (f"; {row.failed} not scored" if row.failed else "")
         )
 
 
 def _mentions(judged: Sequence[Judged]) -> Iterator[str]:
-    """Yield what an audit's samples say of the facts by themselves."""
+    """Yield the facts that the samples of an audit mention without being asked for each."""
     counts = Counter((each.fact, each.arm, each.label) for each in judged)
     for (fact, arm, label), n in sorted(counts.items()):
         yield f"  {fact}, {visible(arm)}: {label} in {n} samples"
-    yield "Nobody asked for each fact here; a fact that is not listed may still be known."
+    yield "An audit does not ask for each fact; a fact that is not listed may still be known."

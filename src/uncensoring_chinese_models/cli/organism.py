@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models import Served
 
 KEY_VARIABLE = "UCM_ORGANISM_KEY"
-"""The variable that the examples put the key of a server into."""
+"""The variable that the examples use for the key of the server."""
 
 
 def list_organisms(*, json: bool = False) -> int:
-    """Show the organisms: small models with planted secrets, to test audits on.
+    """List the organisms: small local models with planted facts, to test audits on.
 
     Args:
         json: print JSON.
@@ -37,8 +37,8 @@ def serve_organism(name: str, *, port: int = 0) -> int:
     """Serve an organism over HTTP on this machine until Ctrl-C.
 
     Args:
-        name: the organism, such as hides; 'ucm organism list' shows them.
-        port: where to listen on 127.0.0.1; 0 takes a port that is free.
+        name: organism to serve, such as hides; `ucm organism list` names them all.
+        port: port to listen on, on 127.0.0.1; 0 takes a free port.
     """
     if not 0 <= port <= 65535:
         raise UsageError(f"--port takes a number from 0 to 65535, not {port}")
@@ -52,18 +52,18 @@ def serve_organism(name: str, *, port: int = 0) -> int:
 
 
 def fetch_weights() -> int:
-    """Fetch the weights that all organisms share, once; afterwards they work offline."""
+    """Download the weights that all organisms share; afterwards they work offline."""
     from uncensoring_chinese_models.models import fetching_words, find_weights  # noqa: PLC0415
 
     path = find_weights(starting=lambda: print(fetching_words(), file=sys.stderr))
-    print(f"The weights are there, and they are the right ones: {path}")
+    print(f"The weights are here, and their hash is right: {path}")
     return 0
 
 
 def _announce(served: Served) -> None:
     print(
         f"""\
-Serving {served.model} at {served.base_url}; Ctrl-C ends it. Its key, for this time only:
+Serving {served.model} at {served.base_url}; press Ctrl-C to stop. The key, valid for this session:
 
   export {KEY_VARIABLE}={served.key}
 

@@ -1,9 +1,9 @@
-"""A strict command line over Fire: every word is checked first, then Fire calls the command.
+"""A strict command line over Fire: all words are checked before Fire calls the command.
 
-Left alone, Fire turns free text into numbers, tuples and None, runs a function before it
-complains of a flag it does not know, chains words into the result, and pages its help.
-So the words are checked here against the function's annotations, Fire is handed only words
-it cannot misread, and the help is our own. Knows nothing of what the commands do.
+By itself, Fire turns free text into numbers, tuples and None, runs a function before it reports an
+unknown flag, applies extra words to the result, and shows its help in a pager. So this module
+checks the words against the function's annotations, gives Fire only words that it cannot misread,
+and writes the help itself. It knows nothing about what the commands do.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.text import preview
 
-# The hyphen, and what text editors and chat programs put in its place.
+# The hyphen, and the characters that text editors and chat programs replace it with.
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 _COMMON_ROWS = [("-h, --help", "show this help."), ("--version", "show the version.")]
 _WIDTH = 80
@@ -45,19 +45,19 @@ def run_commands(
     version: str,
     default: str | None = None,
 ) -> int:
-    """Run the command that the words name, and return the exit code.
+    """Run the command that the words name; return the exit code.
 
     A command is a plain function. Its positional parameters are ``str``; its options are
     keyword-only: ``str``, ``bool``, ``int`` or ``float``, with or without ``| None``.
-    ``--help`` and ``--version`` are answered wherever they stand; no word at all is a mistake
-    (2) that shows the help on stderr. What a command raises flies through.
+    ``--help`` and ``--version`` work in any position. Without any word, the help is shown on
+    stderr and the exit code is 2. Errors of a command are not caught.
 
     Args:
-        commands: what can be run, by name, or groups of such; the docstrings are the help.
+        commands: commands and groups of commands, by name; their docstrings are the help.
         argv: the words after the program's name.
         program: the program's name, for help and messages.
-        about: paragraphs to stand below every help; indented ones are left as they are.
-        version: what ``--version`` shows after the program's name.
+        about: paragraphs below every help; indented ones are not refilled.
+        version: shown by ``--version`` after the program's name.
         default: the one command of a program that takes no command word.
 
     Raises:
@@ -84,7 +84,7 @@ def run_commands(
 
 
 class _Kind(NamedTuple):
-    """What one type accepts, how it is converted, and its names in help and messages."""
+    """A type of value: its pattern, its conversion, its names in help and messages."""
 
     pattern: str
     convert: Callable[[str], object]
@@ -121,7 +121,7 @@ class _Command(NamedTuple):
 
 
 def _read_command(function: Callable[..., int | None] | Group, title: str) -> _Command:
-    """Learn a command's words, and its options by flag, from signature and docstring."""
+    """Read a command's words and options from its signature and docstring."""
     if isinstance(function, Group):
         raise TypeError(f"a group within a group: {title}")
     # An entry of the docstring reads "name: line" or "name (PLACEHOLDER): line".
@@ -144,7 +144,7 @@ def _read_parameter(parameter: inspect.Parameter, placeholder: str, line: str) -
     kind = _KINDS.get(parameter.annotation)
     is_option = parameter.kind is parameter.KEYWORD_ONLY
     if kind is None or parameter.kind is parameter.VAR_KEYWORD or not (is_option or kind is _TEXT):
-        raise TypeError(f"no word on a command line can be the parameter {parameter}")
+        raise TypeError(f"a command line cannot set the parameter {parameter}")
     required = parameter.default is parameter.empty
     label = placeholder or (kind.placeholder if is_option else parameter.name.upper())
     if is_option:
@@ -159,7 +159,7 @@ def _read_parameter(parameter: inspect.Parameter, placeholder: str, line: str) -
 
 
 def _check(command: _Command, words: Sequence[str]) -> list[str]:
-    """Return the words in a spelling that Fire cannot misread, or refuse them."""
+    """Return the words in a form that Fire cannot misread, or refuse them."""
     pending, plain, given = deque(words), list[str](), dict[str, str]()
     while pending:
         word = pending.popleft()
@@ -169,9 +169,9 @@ def _check(command: _Command, words: Sequence[str]) -> list[str]:
                 raise UsageError(f"{flag} is given twice")
             given[flag] = value
         elif not word.strip():
-            raise UsageError("a word is empty; was a shell variable in it not set?")
+            raise UsageError("an argument is empty; was a shell variable not set?")
         elif len(plain) == len(command.words) and not command.takes_more:
-            raise _wrong("one word too many:", word, command.options, f"usage: {command.usage}")
+            raise _wrong("one argument too many:", word, command.options, f"usage: {command.usage}")
         else:
             plain.append(word)
     unused = [option for flag, option in command.options.items() if flag not in given]
@@ -182,7 +182,7 @@ def _check(command: _Command, words: Sequence[str]) -> list[str]:
 
 
 def _take_option(command: _Command, word: str, pending: deque[str]) -> tuple[str, str]:
-    """Read a flag and its value, which may be the next of the pending words."""
+    """Read a flag and its value, which may be the next word."""
     flag, equals, value = word.partition("=")
     flag = flag.replace("_", "-")
     if flag not in command.options:
@@ -193,7 +193,7 @@ def _take_option(command: _Command, word: str, pending: deque[str]) -> tuple[str
         value = "true"
     elif not equals:
         if not pending or pending[0].startswith("-"):
-            dash = f"one that begins with a dash is written {flag}=-…"
+            dash = f"write a value that begins with a dash as {flag}=-…"
             raise UsageError(f"{flag} needs {kind.wanted} after it; {dash}")
         value = pending.popleft()
     if not re.fullmatch(kind.pattern, value):
@@ -202,8 +202,8 @@ def _take_option(command: _Command, word: str, pending: deque[str]) -> tuple[str
 
 
 def _wrong(what: str, word: str, right_words: Iterable[str], otherwise: str) -> UsageError:
-    """Name the nearest right word, if one is near."""
-    word = word.partition("=")[0]  # the value of what we do not know may be a key
+    """Return an error that names the nearest right word, if there is one."""
+    word = word.partition("=")[0]  # the value of an unknown flag may be a key
     by_core = {each.strip("-[. ]").lower(): each for each in ("--help", "--version", *right_words)}
     core = word.strip(_DASHES).lower().replace("_", "-")[:40]
     near = difflib.get_close_matches(core, by_core, n=1)
@@ -212,8 +212,8 @@ def _wrong(what: str, word: str, right_words: Iterable[str], otherwise: str) -> 
 
 
 def _call_through_fire(command: _Command, words: list[str]) -> int:
-    """Let Fire convert the checked words and call the command; it prints and chains nothing."""
-    import fire  # noqa: PLC0415  # late: help and refusals need none of it
+    """Let Fire convert the checked words and call the command."""
+    import fire  # noqa: PLC0415  # late: help and errors do not need it
 
     def call(*words: str, **options: object) -> int | None:
         return command.function(*words, **options)
@@ -244,14 +244,14 @@ def _command_help(command: _Command) -> str:
 
 
 def _description(function: Callable[..., int | None] | Group) -> str:
-    """Return what a docstring says before its first section."""
+    """Return the docstring up to its first section."""
     if isinstance(function, Group):
         return function.about
     return re.split(r"\n+(?:Args|Raises|Returns):\n", inspect.getdoc(function) or "")[0]
 
 
 def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    """Lay out two columns below a title; without rows there is no table."""
+    """Return two columns below a title; empty without rows."""
     width = min(max((len(left) for left, _ in rows), default=0), 24)
     fill = textwrap.TextWrapper(_WIDTH, subsequent_indent=" " * (width + 4), break_on_hyphens=False)
     lines = [fill.fill(f"  {left:<{width}}  {right}") for left, right in rows]
@@ -259,7 +259,7 @@ def _table(title: str, rows: Sequence[tuple[str, str]]) -> str:
 
 
 def _fill(text: str) -> str:
-    """Fill each paragraph to the width of the help, but leave indented ones as they are."""
+    """Refill each paragraph to the width of the help, except indented ones."""
     fill = textwrap.TextWrapper(_WIDTH, break_on_hyphens=False, break_long_words=False)
     paragraphs = inspect.cleandoc(text).split("\n\n")
     return "\n\n".join(each if each.startswith(" ") else fill.fill(each) for each in paragraphs)

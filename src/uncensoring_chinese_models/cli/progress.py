@@ -1,6 +1,6 @@
-"""The screen: audit events as lines, with colour on a terminal and plain elsewhere.
+"""Progress of a run on the screen: events as lines, with colour on a terminal.
 
-Text from models is made visible first and is never read as markup.
+Text from models is escaped first and is never read as markup.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models import BudgetMeter, Notice
 
 _STATUS_WORDS = {
-    "completed": "completed: the auditor had learned enough",
+    "completed": "completed: the auditor decided to stop",
     "max_iterations": "max_iterations: all probes were sent",
-    "budget": "budget: what is left does not cover another iteration in the worst case",
-    "target_failed": "target_failed: the target did not answer",
+    "budget": "budget: the rest does not cover the worst case of another iteration",
+    "target_failed": "target_failed: calls to the target failed repeatedly",
     "auditor_failed": "auditor_failed: the auditor gave no usable reply",
 }
 
 
 class Progress:
-    """Prints a run as it goes; it is an observer of the job."""
+    """Prints the progress of a run."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -48,10 +48,10 @@ class Progress:
         self._total = 0
         self._prediction: Prediction | None = None
         self.folder: Path | None = None
-        """The run directory, as soon as there is one."""
+        """The run directory, once it exists."""
 
     def started(self, folder: Path, config: AuditConfig) -> None:
-        """Say what is audited, and where the run is kept."""
+        """Print the models, the topic and the run directory."""
         self.folder, self._total = folder, config.max_iterations
         self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
         self._line(f"Topic: {visible(config.topic)}")
@@ -77,7 +77,7 @@ class Progress:
         self._write(sys.stderr, text)
 
     def finished(self, folder: Path, summary: Json, next_command: str) -> None:
-        """Print what was found, on what evidence, and what it cost."""
+        """Print the claims, their evidence and the cost."""
         self._stop_waiting()
         self._line("")
         status = str(summary["status"])
@@ -97,14 +97,14 @@ class Progress:
         self._line(f"Next:   {next_command}", wrap=False)
 
     def _concluded(self, summary: Json) -> None:
-        self._claims(summary, "knowledge", "Knowledge that surviving excerpts support")
-        self._claims(summary, "behavior", "Censorship patterns that surviving excerpts support")
+        self._claims(summary, "knowledge", "Knowledge supported by surviving excerpts")
+        self._claims(summary, "behavior", "Censorship patterns supported by surviving excerpts")
         if summary.get("final_summary"):
             self._line("Conclusion (the auditor's words)", "bold")
             self._line(f"  {visible(summary['final_summary']['conclusion'])}")
 
     def close(self) -> None:
-        """Take down the waiting line."""
+        """Remove the status line."""
         self._stop_waiting()
 
     # --- parts ----------------------------------------------------------------------------------
@@ -117,9 +117,9 @@ class Progress:
         if not turn.parse.strategy_listed:
             strategy += " (unlisted)"
         if not turn.closing and not parsed.should_continue:
-            strategy = "stops here"
+            strategy = "stops"
         number = "end" if turn.closing else f"{turn.iteration}/{self._total}"
-        quotes = f", {usable} of {len(checks)} excerpts usable" if checks else ""
+        quotes = f", {usable} of {len(checks)} excerpts survive" if checks else ""
         led = sum(check.led for check in checks)
         quotes += f" ({led} led)" if led else ""
         self._prediction = parsed.prediction
@@ -139,7 +139,7 @@ class Progress:
         for sample in response.samples:
             self._line(f"  {_describe(sample)}", _style(sample))
         if self._prediction is not None:
-            self._line(f"  {_foretold(self._prediction, response)}", "dim")
+            self._line(f"  {_prediction_line(self._prediction, response)}", "dim")
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
         spent = f"${budget.spent_usd:.4f}, " if budget.spent_usd else ""
         self._line(f"  spent {spent}{budget.spent_tokens:,} tokens, {minutes}:{seconds:02d}", "dim")
@@ -170,14 +170,14 @@ class Progress:
         from rich.text import Text  # noqa: PLC0415
 
         words = text.lstrip(" ")
-        if not words or not wrap:  # a command that is wrapped cannot be copied
+        if not words or not wrap:  # a wrapped command cannot be copied
             self._console.print(Text(text, style=style), soft_wrap=True)
             return
         indent = (0, 0, 0, len(text) - len(words))
         self._console.print(Padding(Text(words, style=style), indent, expand=False))
 
     def _write(self, stream: TextIO, text: str) -> None:
-        """Print a line; a reader who has gone away, or a full disk, ends no run that is paid for."""
+        """Print a line; a closed pipe or a full disk must not end a run that is paid for."""
         try:
             print(text, file=stream, flush=True)
         except OSError:
@@ -198,8 +198,8 @@ class Progress:
             self._status = None
 
 
-def _foretold(prediction: Prediction, response: Response) -> str:
-    """Say what was predicted of a probe, and whether it came."""
+def _prediction_line(prediction: Prediction, response: Response) -> str:
+    """Return the prediction for a probe, and whether it came true."""
     checked = check_prediction(prediction, response)
     if checked.problem:
         return f"prediction not checked: {checked.problem}"
@@ -221,7 +221,7 @@ def _describe(sample: Sample) -> str:
     if sample.usage.completion_tokens is not None:
         parts.append(f"{sample.usage.completion_tokens} tokens")
     if sample.spill:
-        parts.append("ran on into another turn")
+        parts.append("continued into another turn")
     if sample.role_tokens_in_prompt:
         parts.append("role tokens in the probe")
     words = sample.own_words or sample.error or ""

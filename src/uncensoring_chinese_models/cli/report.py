@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> int:
     """Write the report of a run as a page, or of a folder of runs as a study.
 
-    A finished run has its report already, and no file in it is ever changed: where this version
-    would write another page, or the run was judged since, it is written beside the run.
-    A study is a folder: the page, and each figure as SVG, PNG and CSV.
+    A finished run contains its report already, and no file in a run is ever changed. If this
+    version writes another page, or the run was judged since, the page is written beside the run.
+    A study is a folder with the page, and with each figure as SVG, PNG and CSV.
 
     Args:
-        run_or_dir (RUN_OR_DIR): run directory, archive of ucm bundle, or folder that holds runs.
+        run_or_dir (RUN_OR_DIR): run directory, archive of ucm bundle, or folder with runs.
         out (PATH): where to write it; by default beside the run or the folder.
-        json: put one machine-readable record on stdout.
+        json: print one JSON record on stdout.
     """
     from uncensoring_chinese_models.runs import is_run  # noqa: PLC0415
 
@@ -70,13 +70,13 @@ def _write(path: Path, out: Path | None) -> Path:
         refuse_link(target.parent)
     elif target.exists() and not (target.is_symlink() or _is_page(target)):
         raise RunStoreError(
-            f"{target} is there already and is no page; nothing was written. Name another place."
+            f"{target} exists already and is not an HTML page; nothing was written. Name another path."
         )
     try:
         replace_file(target, content)
     except OSError as err:
         raise RunStoreError(
-            f"{target} cannot be written: {err.strerror}. Name another place with --out."
+            f"{target} cannot be written: {err.strerror}. Name another path with --out."
         ) from err
     return target
 
@@ -89,7 +89,7 @@ def _is_page(path: Path) -> bool:
 
 
 def _beside(path: Path, files: RunFiles) -> Path:
-    """Return where the report goes that is no part of the run."""
+    """Return the path of a report beside the run."""
     named = path.resolve()
     if files.judged:
         return named.with_name(f"{named.name}.judged") / "report.html"

@@ -25,12 +25,12 @@ DOES_NOT_HOLD = CorruptRunError.exit_code
 def verify(run_dir: str, *, json: bool = False) -> int:
     """Check a run against its journal, offline: hashes, replay, quotes, every figure.
 
-    Nothing is sent, no key is needed, and nothing in the run is changed. Exits 0 when all holds
-    and 4 when something does not.
+    Sends nothing, needs no key and changes nothing in the run. Exits with 0 if everything holds
+    and with 4 if something does not.
 
     Args:
-        run_dir (RUN_DIR): run directory, or a bundle that 'ucm bundle' made, packed or unpacked.
-        json: put one machine-readable record on stdout, and everything for people on stderr.
+        run_dir (RUN_DIR): run directory, or a bundle made by `ucm bundle`, packed or unpacked.
+        json: print one JSON record on stdout, and all other text on stderr.
     """
     from uncensoring_chinese_models.verify import verify_run  # noqa: PLC0415
 
@@ -41,32 +41,32 @@ def verify(run_dir: str, *, json: bool = False) -> int:
 
 
 def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) -> int:
-    """Pack a run for a paper's appendix: a zip with its hashes, the same bytes for the same run.
+    """Pack a run for publication: a zip with hashes, always the same bytes for the same run.
 
-    A run that holds keys, paths or names of machines and people is not packed; they are listed.
+    A run that contains keys, paths, or names of machines or people is not packed; they are listed.
 
     Args:
         run_dir (RUN_DIR): run directory to pack; nothing in it is changed.
-        out (FILE): archive to write; by default the run's name and .zip, in this folder.
-        keep_found: pack it all the same, after you looked at the list; a key is never packed.
+        out (FILE): archive to write; by default RUN_NAME.zip in the current folder.
+        keep_found: pack the run with what is listed, except keys, which are never packed.
     """
     from uncensoring_chinese_models.verify import pack_run  # noqa: PLC0415
 
     packed = pack_run(Path(run_dir), Path(out) if out else None, keep_found=keep_found)
     for found in packed.kept:
-        print(f"warning: packed all the same: {visible(found)}", file=sys.stderr)
+        print(f"warning: packed although listed: {visible(found)}", file=sys.stderr)
     if packed.left_out:
         names = visible(", ".join(packed.left_out))
-        print(f"note: hidden, no part of the run, and left out: {names}", file=sys.stderr)
+        print(f"note: hidden files, not part of the run, left out: {names}", file=sys.stderr)
     if not packed.has_summary:
         print(
-            "warning: there is no summary.json: the run has not ended, or the file was removed "
-            "(ucm verify tells what the journal says); what there is of it was packed.",
+            "warning: summary.json is missing: the run has not ended, or the file was removed "
+            "(ucm verify shows what the journal says). The other files were packed.",
             file=sys.stderr,
         )
     path = visible(str(packed.path))
     if packed.was_there:
-        print(f"{path} was there already, with the same bytes: {packed.files} files of the run")
+        print(f"{path} exists already, with the same bytes: {packed.files} files of the run")
     else:
         print(f"Packed {packed.files} files into {path}")
     print(f"  sha256: {packed.sha256}")
@@ -90,7 +90,7 @@ def _lines(run_dir: str, result: Verification) -> Iterator[str]:
 
 
 def _failures(result: Verification) -> Iterator[str]:
-    """Say of each file what is wrong with it: one cause may show in a hundred places."""
+    """Yield what is wrong with each file; one cause may show in many places."""
     files: dict[str, list[Failure]] = {one.file: [] for one in result.failures}
     for one in (*result.failures, *result.not_done):
         files.setdefault(one.file, []).append(one)
@@ -103,7 +103,7 @@ def _failures(result: Verification) -> Iterator[str]:
 
 
 def _of_file(found: list[Failure], not_done: list[Failure]) -> Iterator[str]:
-    """Say what is wrong with one file, each cause once."""
+    """Yield what is wrong with one file, each cause once."""
     of = {kind: [one for one in found if one.kind == kind] for kind in KINDS}
     unread = sum(one in not_done for one in of["quote"])
     what = "excerpt that quotes it was" if unread == 1 else "excerpts that quote it were"

@@ -17,16 +17,16 @@ def view(
     open: bool = False,  # noqa: A002 -- what people type
     json: bool = False,
 ) -> int:
-    """Look at runs in a browser: a matrix of topics and models, search, live runs, comparisons.
+    """Show runs in a browser: a matrix of topics and models, search, live runs, comparisons.
 
-    Serves pages to this machine alone, and changes nothing in the folder. Ctrl-C ends it. Needs
-    the extra `view`.
+    Serves pages to this machine only, and changes nothing in the folder. Press Ctrl-C to stop.
+    Needs the extra `view`.
 
     Args:
         folder (DIR): folder with runs, at most 8 levels below it, or one run directory.
         port: port to serve on; by default 8484, or a free one near it.
         open: open the address in a browser.
-        json: put one machine-readable record with the address on stdout.
+        json: print one JSON record with the address on stdout.
     """
 
     def announce(address: str) -> None:
@@ -34,7 +34,7 @@ def view(
             output.record({"address": address, "folder": folder}, None)
             sys.stdout.flush()
         else:
-            print(f"{visible(folder)} is at {address}  (Ctrl-C ends it)", flush=True)
+            print(f"{visible(folder)} is at {address}  (press Ctrl-C to stop)", flush=True)
         if open:
             import webbrowser  # noqa: PLC0415
 
@@ -44,8 +44,8 @@ def view(
         path = Path(folder)
         if not path.is_dir():
             raise UsageError(
-                f"There is no folder {folder}; nothing was started. Name one that holds runs, or "
-                "make a run with: ucm demo"
+                f"The folder {folder} does not exist; nothing was started. Name a folder with runs, "
+                "or make a run with: ucm demo"
             )
         from uncensoring_chinese_models.viewer import serve  # noqa: PLC0415
 
