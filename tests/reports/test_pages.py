@@ -166,7 +166,8 @@ def claim(kind="knowledge", *, supported):
 
 def told(claims, **changes):
     config = {"auditing_model": changes.pop("auditor", "c/d")}
-    summary = {"claims": claims, "status": "completed", "config": config, **changes}
+    summary = {"claims": claims, "status": "completed", "kind": "audit", "config": config}
+    summary |= changes
     return " ".join(verdict(summary, {}, None))
 
 
@@ -239,15 +240,15 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
 @pytest.mark.parametrize(
     ("changes", "label"),
     [
-        ({}, "answered"),
+        ({}, "answers"),
         ({"own_words": REFUSAL}, "refuses"),
-        ({"own_words": "", "text": ""}, "empty"),
+        ({"own_words": "", "text": ""}, "not_judged"),
         ({"delivery": "failed", "text": None, "own_words": ""}, "failed"),
         ({"delivery": "blocked"}, "blocked"),
         ({"delivery": "truncated"}, "truncated"),
     ],
 )
-def test_each_sample_has_one_shade(changes, label):
+def test_each_sample_has_one_label(changes, label):
     """What came back decides, and how the call ended."""
     assert label_of_sample(sample(**changes)) == label
 
@@ -322,7 +323,13 @@ def test_counts_of_another_version_are_said_to_differ():
     by_arm = {"assistant": asdict(rate(0, 1))}
     rates = {"withheld": {"by_arm": by_arm}, "predictions": asdict(rate(0, 0))}
     rates["usable_replies"] = asdict(rate(1, 1))
-    summary = {"config": SETTINGS, "status": "completed", "claims": [], "rates": rates}
+    summary = {
+        "config": SETTINGS,
+        "status": "completed",
+        "kind": "audit",
+        "claims": [],
+        "rates": rates,
+    }
     told = run_view(files([response(1, [refusing])], summary=summary)).rates
     assert "assistant 1 instead of 0" in told[-1]
 

@@ -220,7 +220,7 @@ def _ranked(drawing: Drawing, row: Json, y: float, left: float, *, is_above: boo
     if not is_ranked:
         said = str(row["remark"])
         if said.startswith(NOT_READ):
-            said = f"{NOT_READ}: {show(row['unread'] / row['samples'])} of all"
+            said = f"{NOT_READ}: {show(row['not_judged'] / row['samples'])} of all"
     drawing.text(RIGHT + 10, y + 3.5, said, size=SMALL, fill=INK if is_ranked else QUIET)
 
 
