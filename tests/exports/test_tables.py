@@ -116,7 +116,7 @@ def test_calls_are_all_attempts_without_secrets(runs):
 def test_failed_attempts_are_rows(tmp_path):
     """An attempt that failed has its error; one that was cut off is lost."""
     lines = [
-        {"type": "header", "schema": 2, "started_at": "2026-01-02T03:04:05Z", "config": {}},
+        {"type": "header", "schema": 3, "started_at": "2026-01-02T03:04:05Z", "config": {}},
         sent("001/target/sample/raw/0", 1),
         {
             "type": "attempt",
