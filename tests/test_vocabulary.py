@@ -46,7 +46,7 @@ from uncensoring_chinese_models.reports.pages.model import run_view
 from uncensoring_chinese_models.reports.pages.render import report_html
 from uncensoring_chinese_models.reports.study.measures import sent
 from uncensoring_chinese_models.reports.study.records import make_record
-from uncensoring_chinese_models.runs.reading import read_files
+from uncensoring_chinese_models.runs.reading import read_run
 
 SRC = ROOT / "src/uncensoring_chinese_models"
 TEXTS: dict[Stance, str] = {
@@ -193,7 +193,7 @@ def run(tmp_path):
     for sample, delivery in zip(response["samples"][len(TEXTS) :], DELIVERIES, strict=True):
         sample["delivery"] = delivery
     path.write_text(json.dumps(response), "utf-8")
-    return read_files(folder)
+    return read_run(folder)
 
 
 def test_page_uses_these_words(run):
@@ -223,7 +223,7 @@ def test_exports_use_these_words(run):
 def test_study_counts_by_the_same_traits(run, tmp_path):
     """What is withheld, blocked and not judged adds up to all samples."""
     folder = HandMade("asked", replies=({"assistant": [""]},)).write(tmp_path)
-    record = make_record(replace(read_files(folder), responses=run.responses), "asked")
+    record = make_record(replace(read_run(folder), responses=run.responses), "asked")
     found = sent([record], "user_persona")
 
     assert found.samples == len(TEXTS) + len(DELIVERIES)

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.runs import untrusted as run_tree
 from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash, sealed
 from uncensoring_chinese_models.runs.untrusted import RunTree
 from uncensoring_chinese_models.verify.diff import json_differences
-from uncensoring_chinese_models.verify.excerpts import stands_there
+from uncensoring_chinese_models.verify.excerpts import is_quoted_at
 from uncensoring_chinese_models.verify.verification import verify_run, verify_tree
 
 
@@ -350,7 +350,7 @@ def test_journal_that_was_cut_short_is_named(run):
 
     failures = verify_run(run).failures
     assert failures[0].file == "journal.jsonl"
-    assert "tells of an end that the journal does not reach" in said(run)[1]
+    assert "gives an ending that the journal does not reach" in said(run)[1]
 
 
 def test_journal_without_its_last_line_does_not_make_the_report_foreign(run):
@@ -430,7 +430,7 @@ def test_quote_that_was_moved_is_caught_without_the_journal(run):
     (wrong,) = result.checks[3].failures
     assert (wrong.file, wrong.problem) == (
         "auditor_turns/003.json",
-        "does not stand where it is said to",
+        "is not at its recorded position",
     )
 
 
@@ -447,7 +447,7 @@ def test_quote_that_was_moved_is_caught_without_the_journal(run):
 )
 def test_words_stand_there_or_not(excerpt, start, end, stands):
     """A quote may differ in typography or leave something out, not in its words or their order."""
-    assert stands_there(excerpt, "about three hundred dead.", start, end) is stands
+    assert is_quoted_at(excerpt, "about three hundred dead.", start, end) is stands
 
 
 # --- another version ----------------------------------------------------------------------------
@@ -514,7 +514,7 @@ def test_links_and_pipes_are_not_followed(run, tmp_path):
     failures = said(run)
     assert "report.md: is a symbolic link; it was not followed" in failures
     assert "loop: is a symbolic link; it was not followed" in failures
-    assert "pipe: is no plain file; it was not opened" in failures
+    assert "pipe: is not a plain file; it was not opened" in failures
 
 
 def test_more_than_a_run_holds_is_not_read(run, monkeypatch):

@@ -1,4 +1,4 @@
-"""The plan of an audit: what would be sent to whom, and what it could cost; nothing is POSTed."""
+"""The plan of an audit (--dry-run): its requests and its worst-case cost; no model is asked."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 PROBE = "{the auditor's next_prompt}"
 QUESTION = "{the auditor's question, or else its next_prompt}"
 TOKENS_PER_TARGET_TOKEN = 2
-"""The auditor's tokenizer may cut the target's words up more finely than the target's own."""
+"""The auditor's tokenizer may need more tokens for the target's words than the target's own."""
 
 
 def plan(config: AuditConfig, notify: Notify) -> Json:
-    """Return the plan as a JSON value; looks up prices, but sends no model anything.
+    """Return the plan as JSON; prices are looked up, but no model is asked.
 
     Raises:
         AuditToolError: a run with this config would be refused.
@@ -104,7 +104,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
 
 
 def _scored(config: AuditConfig, sampler: Sampler, texts: dict[str, str]) -> list[Call]:
-    """Return the requests that score facts by likelihood; a forced ending takes two."""
+    """Return the requests that score facts by likelihood; the method `forced` takes two each."""
     if config.scoring is None:
         return []
     facts = parse_facts(texts["facts"].encode("utf-8"), "the facts file")
@@ -130,9 +130,9 @@ def _worst_case(
     prices: dict[str, Price | None],
     others: list[Reservation],
 ) -> Json:
-    """Bound the whole run: every reply as long as allowed, every byte that we write a token.
+    """Return an upper bound for the run: every reply as long as allowed, each of our bytes a token.
 
-    Re-asks and retries come on top; a budget is the way to cap those.
+    Re-asks and retries are not included; a budget limits those.
     """
     auditor_out, sampling = config.auditor_sampling.max_tokens, config.sampling
     start = len(str(prompt.turn_messages([])).encode("utf-8", "surrogatepass"))

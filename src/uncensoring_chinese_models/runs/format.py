@@ -1,4 +1,4 @@
-"""The JSON forms of turns, responses, replies and errors: the spec's keys, and ours beside them."""
+"""The JSON of responses, replies and errors: the keys of the spec, and ours."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def response_to_json(response: Response) -> Json:
-    """Return what `audited_responses/NNN.json` holds.
+    """Return the content of `audited_responses/NNN.json`.
 
     The spec's fields show the first sample of the first arm; `samples` holds all of them.
     """
@@ -42,7 +42,7 @@ def _sample_to_json(sample: Sample) -> Json:
 
 
 def as_number(amount: Decimal | None) -> float | None:
-    """Return an amount as JSON shows it; it was added up exactly before."""
+    """Return an amount as a JSON number; sums are made before, exactly."""
     return None if amount is None else float(amount)
 
 
@@ -64,7 +64,7 @@ def reply_to_json(reply: Reply) -> Json:
     """Return a reply as the journal holds it."""
     cost = None if reply.cost_usd is None else str(reply.cost_usd)
     data = {**asdict(reply), "cost_usd": cost}
-    if not reply.tokens:  # nearly all are without
+    if not reply.tokens:  # most replies have none
         del data["tokens"]
     return data
 

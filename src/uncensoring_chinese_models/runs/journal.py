@@ -1,17 +1,17 @@
 """The journal: every model call of a run, one line each, in the order it happened.
 
 Append-only JSON lines, chained by their hashes (`chain`), so that a change anywhere shows. A reply
-is on disk before anyone acts on it. Resuming a run is running it again over its journal: `answer`
-gives back what was paid for.
+is on disk before it is used. Resuming a run means running it again over its journal: `answer`
+returns the replies that were paid for.
 
 ::
 
-    header    schema, versions, settings, seed, started_at
-    sent      an attempt is about to leave: call, hash of the request, what is reserved for it
+    header    format (`schema`), kind, versions, settings, seed, started_at
+    sent      an attempt is about to be sent: call, hash of the request, reserved budget
     attempt   how it ended: the whole reply, or the error
     done      the call is settled; with its error, if no attempt succeeded
-    decision  something decided by the state of the budget, and so not derivable from replies
-    resumed   another process took over; `reopened` names the calls that it may ask again
+    decision  a decision that depends on the budget, and so does not follow from the replies
+    resumed   another process resumed the run; `reopened` names the calls that it may repeat
     footer    finished_at, status
 """
 
@@ -55,11 +55,11 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Call, Json, Role, Status
 
 PROCESS = ("package_version", "python_version", "config")
-"""What the header says of the process that began the run, and `resumed` of one that took over."""
+"""What the header says about the process that began the run, and `resumed` about a later one."""
 
 
 def request_hash(call: Call) -> str:
-    """Return the sha256 of the canonical request: API, model and body; no address, no header."""
+    """Return the sha256 of the canonical request: API, model and body, without address and headers."""
     canonical = json.dumps(
         {"api": call.api, "body": call.body}, sort_keys=True, separators=(",", ":")
     )
@@ -68,18 +68,18 @@ def request_hash(call: Call) -> str:
 
 @dataclass(slots=True)
 class _Held:
-    """What the journal knows of one call."""
+    """What the journal holds of one call."""
 
     request: str
     role: Role
     result: Reply | ClientError | None = None
     attempts: int = 0
     may_differ: bool = False
-    """True after a reopened call: what follows from another answer may be asked anew."""
+    """True after a reopened call: another answer may lead to other requests."""
 
 
 class Journal:
-    """The open journal of a run; one process at a time (the run's lock sees to that)."""
+    """The open journal of a run. The lock of the run allows one process at a time."""
 
     def __init__(self, path: Path, now: Callable[[], str]) -> None:
         self._path = path
@@ -92,7 +92,7 @@ class Journal:
         self._decisions: dict[str, Any] = {}
         self.header: Json = {}
         self.process: Json = {}
-        """What is known of the last process that worked on the run: `PROCESS`."""
+        """The keys `PROCESS` of the last process that worked on the run."""
         self.footer: Json | None = None
         self.cut_bytes = 0
         """Length of a torn last line that was cut off on opening."""
@@ -118,7 +118,7 @@ class Journal:
         return journal
 
     def load(self, content: bytes) -> None:
-        """Take over what a file holds, up to a torn last line."""
+        """Load the content of a journal, up to a torn last line."""
         refuse_other_format(content, self._path.parent)
         lines, self.cut_bytes = whole_lines(content)
         for number, line in enumerate(lines, start=1):
@@ -132,7 +132,7 @@ class Journal:
         self._apply(record)
 
     def resume(self, package_version: str, *, reopen: bool, **process: Any) -> list[str]:
-        """Note that another process takes over; `reopen` asks again for what ended the run."""
+        """Record that this process resumes the run; `reopen` repeats the calls that ended it."""
         reopened = self._what_ended_the_run() if reopen else []
         record: Json = {"type": "resumed", "at": self._now(), "package_version": package_version}
         record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened, **process}
@@ -157,11 +157,11 @@ class Journal:
 
     @property
     def attempts(self) -> list[Attempt]:
-        """Every attempt of the run so far, those of earlier processes among them."""
+        """Every attempt of the run so far, including those of earlier processes."""
         return list(self._attempts.values())
 
     def answer(self, call: Call) -> Reply | ClientError | None:
-        """Return what this call was answered with before, if it was.
+        """Return the recorded reply or error of this call, if there is one.
 
         Raises:
             ResumeMismatchError: the same call was made with another request.
@@ -181,7 +181,7 @@ class Journal:
         return held.result
 
     def sent(self, call: Call, reservation: Reservation) -> int:
-        """Record that an attempt is about to leave; return its number."""
+        """Record that an attempt is about to be sent; return its number."""
         held = self._held.get(str(call.key))
         number = 1 if held is None else held.attempts + 1
         record: Json = {"type": "sent", "call": str(call.key), "role": call.key.role}
@@ -210,13 +210,13 @@ class Journal:
         self._apply(record)
 
     def has_decided(self, name: str) -> bool:
-        """Tell whether something was decided under this name."""
+        """Tell whether there is a decision of this name."""
         return name in self._decisions
 
     def decide(self, name: str, value: Callable[[], Any], *, lasting: bool = True) -> Any:
-        """Return what was decided before under this name, else decide and record it.
+        """Return the decision of this name; if there is none, make and record it.
 
-        A "no" that is not `lasting` is decided again by whoever asks again.
+        A "no" that is not `lasting` is decided again the next time.
         """
         has_decided = name in self._decisions
         if not has_decided or not (lasting or self._decisions[name]):
@@ -243,12 +243,12 @@ class Journal:
         try:
             self._apply(record)
         except (KeyError, TypeError, ValueError, ArithmeticError) as err:
-            raise CorruptRunError(f"{where} lacks or garbles a field ({err}).") from err
+            raise CorruptRunError(f"{where} has a missing or damaged field ({err}).") from err
         self._last_hash = line_hash(line)
         return record
 
     def _apply(self, record: Json) -> None:
-        """Let one record change the state; the same for a record just written or read back."""
+        """Update the state by one record, whether it was just written or read back."""
         match record["type"]:
             case "header":
                 self.header = {key: record[key] for key in record if key not in LINKS}
@@ -294,7 +294,7 @@ class Journal:
         self._attempts[name] = Attempt(before.role, before.reserved, result)
 
     def _what_ended_the_run(self) -> list[str]:
-        """Name the calls whose outcome ended the run: the last auditor call, or a dead target's."""
+        """Return the calls that ended the run: the last auditor call, or the target's failed calls."""
         status = (self.footer or {}).get("status")
         names = list(self._held)
         if status == "auditor_failed":
@@ -310,14 +310,14 @@ class Journal:
         return []
 
     def _reopen(self, names: list[str]) -> None:
-        """Forget these answers; what was asked after them, or to close, may come out otherwise."""
+        """Forget these answers; later calls and closing calls may then differ."""
         later = False
         for name, held in self._held.items():
             later = later or name in names
             if name in names:
                 held.result = None
             held.may_differ = held.may_differ or later or "/closing/" in name
-        # What the budget forbade, and what followed from it, is decided again.
+        # What the budget forbade is decided again.
         allowed = [name for name, value in self._decisions.items() if value is True]
         self._decisions = dict.fromkeys(allowed, True)
         self.footer = None
@@ -325,7 +325,7 @@ class Journal:
     # --- writing --------------------------------------------------------------------------------
 
     def _append(self, record: Json, *, durable: bool = False) -> None:
-        """Write one line with one `write`; a line that does not fit is taken back."""
+        """Write one line with one `write`; a line that does not fit is removed."""
         line = sealed(record, self._last_hash)
         try:
             written = os.write(self._fd, line + b"\n")
@@ -334,7 +334,7 @@ class Journal:
             if durable:
                 os.fsync(self._fd)
         except OSError as err:
-            self._take_back()
+            self._cut_off()
             raise RunStoreError(
                 f"{self._path} cannot be written: {err.strerror}. Every call recorded before is "
                 f"kept; make room, then resume with --resume {self._path.parent}"
@@ -342,8 +342,8 @@ class Journal:
         self._size += written
         self._last_hash = line_hash(line)
 
-    def _take_back(self) -> None:
-        """Cut off a line that was not written whole; if that fails, write nothing after it."""
+    def _cut_off(self) -> None:
+        """Cut off a line that was not written in full; if that fails, write nothing after it."""
         try:
             os.ftruncate(self._fd, self._size)
         except OSError:

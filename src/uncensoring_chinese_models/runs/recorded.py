@@ -1,4 +1,4 @@
-"""What a score reads of a run's files: typed, and nothing else.
+"""The typed parts of a run's files that scores and judgements use.
 
 Text of models is carried as it is: pydantic's own `str` refuses lone surrogates.
 """
@@ -48,7 +48,7 @@ class RecordedSample(_Recorded):
 
     @property
     def heard(self) -> str:
-        """What the target itself wrote; what a host wrote in its place is not."""
+        """The target's own words; empty if the host wrote in its place."""
         return "" if is_hosts_text(self.delivery, self.error) else self.own_words
 
     def prompts(self) -> Iterator[str]:
@@ -64,7 +64,7 @@ class RecordedSample(_Recorded):
 
 
 class RecordedResponse(_Recorded):
-    """Everything the target answered in one iteration."""
+    """All samples of one iteration."""
 
     iteration: int
     prompt_sent: Text
@@ -83,7 +83,7 @@ class _Reply(_Recorded):
 
 
 class RecordedCheck(_Recorded):
-    """What code found out about one cited excerpt."""
+    """The check of one cited excerpt."""
 
     hypothesis: Text
     side: str
@@ -115,7 +115,7 @@ class RecordedTurn(_Recorded):
 
 
 class RecordedQuote(_Recorded):
-    """A supporting excerpt that survives, and where it stands."""
+    """A supporting excerpt that survives, and its position."""
 
     excerpt: Text
     iteration: int | None
@@ -150,7 +150,7 @@ class RecordedHypothesis(_Recorded):
 
 
 class RecordedSpend(_Recorded):
-    """What one side was asked and wrote."""
+    """Calls and tokens of one role."""
 
     calls: int
     prompt_tokens: int

@@ -1,4 +1,4 @@
-"""The run directory: its name, its lock, and files that readers never see half-written.
+"""The run directory: its name, its lock, and files that are never half-written.
 
 Each JSON file is written under a temporary name, fsynced, renamed, and its folder fsynced. This
 costs two fsyncs a file and needs a file system with atomic rename. `summary.json` comes last: its
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 _ARTICLES = frozenset({"a", "an", "the"})
 _LOCK = ".lock"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
-"""What renaming a folder says when the name is another folder's or a file's."""
+"""Errors of renaming a folder to a name that is taken."""
 
 
 def run_name(model: str, topic: str, started_at: str) -> str:
@@ -44,7 +44,7 @@ def run_name(model: str, topic: str, started_at: str) -> str:
 
 
 def doctor_name(model: str, started_at: str) -> str:
-    """Name a folder of the doctor: ``doctor_deepseek-deepseek-chat_2024-01-15T10-30-00``."""
+    """Name a record of the doctor: ``doctor_deepseek-deepseek-chat_2024-01-15T10-30-00``."""
     return f"doctor_{model_slug(model)}_{_stamp(started_at)}"
 
 
@@ -84,7 +84,7 @@ class RunStore:
     @classmethod
     def create(cls, output_dir: Path, name: str, config: bytes) -> RunStore:
         """Make the directory of a new run, whole or not at all; a clash gets a suffix."""
-        encoding = sys.getfilesystemencoding()  # a C locale knows no Chinese names
+        encoding = sys.getfilesystemencoding()  # a C locale has no Chinese names
         name = name.encode(encoding, "ignore").decode(encoding)
         draft = output_dir / f".{name}.{os.getpid()}.tmp"
         try:
@@ -106,14 +106,14 @@ class RunStore:
 
     @classmethod
     def existing(cls, folder: Path) -> RunStore:
-        """Return the store of a run that is there."""
+        """Return the store of an existing run."""
         if not (folder / "config.yaml").is_file():
             raise RunStoreError(f"{folder} is not a run directory: it holds no config.yaml.")
         return cls(folder)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Own the run; a second process is refused. The lock goes with the process that held it."""
+        """Lock the run; a second process is refused. The lock ends with its process."""
         path = self.folder / _LOCK
         try:
             handle = _locked(path)
@@ -129,7 +129,7 @@ class RunStore:
 
     @property
     def journal_path(self) -> Path:
-        """Where the journal is."""
+        """The path of the journal."""
         return self.folder / "journal.jsonl"
 
     @property
@@ -158,19 +158,19 @@ class RunStore:
         self._write_json("doctor.json", data)
 
     def write_likelihood(self, data: Json) -> None:
-        """Write how likely the target finds each fact and its decoys."""
+        """Write the likelihoods of each fact and its decoys."""
         self._write_json("likelihood.json", data)
 
     def write_judged(self, name: str, data: Json) -> None:
-        """Write what was made of a run afterwards, into the folder beside it."""
+        """Write a file of the folder of judgements."""
         self._write_json(name, data)
 
     def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a file that is no JSON into such a folder."""
+        """Write a file of the folder of judgements that is not JSON."""
         self._write(name, content)
 
     def write_report(self, markdown: str) -> None:
-        """Write the report for readers of plain text."""
+        """Write the report as text."""
         self._write("report.md", markdown.encode("utf-8"))
 
     def write_page(self, html: str) -> None:
@@ -182,12 +182,12 @@ class RunStore:
         self._write_json("summary.json", {**data, "sha256": self.hashes()})
 
     def begin_again(self) -> None:
-        """Take back the summary of a run that goes on, and what is written of it as a whole."""
+        """Remove the summary and the reports of a run that is resumed."""
         for name in ("summary.json", "report.html", "report.md", "doctor.json", "likelihood.json"):
             (self.folder / name).unlink(missing_ok=True)
 
     def prune(self, turns: int, responses: int) -> None:
-        """Remove the turns and responses of an ending that did not last."""
+        """Remove turns and responses of an earlier ending: those with higher numbers than these."""
         for kind, newest in (("auditor_turns", turns), ("audited_responses", responses)):
             for name in self._names():
                 path = Path(name)
@@ -231,7 +231,7 @@ class RunStore:
             content = json.dumps(data, indent=2).encode("ascii")
         self._write(name, content + b"\n")
 
-    # --- where the files are: a store elsewhere than on a disk replaces these ---------------------
+    # --- access to the files: a store in memory replaces these ------------------------------------
 
     def _names(self) -> list[str]:
         """Return the relative path of every file, in order."""
@@ -261,20 +261,20 @@ class RunStore:
 
 
 def refuse_link(path: Path) -> None:
-    """Refuse to write into what is a symbolic link: whoever made it chose where it leads.
+    """Refuse to write through a symbolic link: whoever made it chose its target.
 
     Raises:
         RunStoreError: it is one.
     """
     if path.is_symlink():
         raise RunStoreError(
-            f"{path} is a symbolic link, and nothing is written through one; what it leads to is as "
-            "it was. Remove the link and run the same command again."
+            f"{path} is a symbolic link, and nothing is written through one; its target was not "
+            "changed. Remove the link and run the same command again."
         )
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Give a file this content, whole or not at all; a link of this name is replaced, not followed."""
+    """Replace the content of a file as a whole; a link of this name is replaced, not followed."""
     temporary = path.with_name(f".{path.name}.tmp")
     try:
         temporary.unlink(missing_ok=True)
@@ -310,7 +310,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _locked(path: Path) -> int:
-    """Return an exclusively locked handle of the file that now bears this name."""
+    """Return an exclusively locked handle of the file that has this name now."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
         try:

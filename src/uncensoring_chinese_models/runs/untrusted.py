@@ -1,7 +1,6 @@
-"""The files of a run, read from a directory or an archive that a stranger made.
+"""Read the files of a run from a directory or an archive that a stranger may have made.
 
-Nothing is followed out of the directory, nothing is unpacked onto the disk, and no more is read
-than a run can sensibly hold.
+No link is followed, nothing is unpacked onto the disk, and no more is read than a run can hold.
 """
 
 from __future__ import annotations
@@ -36,13 +35,13 @@ MAX_HEADER_BYTES = 1 << 24
 BUNDLED = "run/"
 """The folder of a bundle that holds the run."""
 GIVEN = ("config.yaml", "journal.jsonl")
-"""The files that the others follow from."""
+"""The files from which all others follow."""
 MANIFEST = "MANIFEST.sha256"
 README = "README.txt"
 _PART = 1 << 16
 """How much of a member is unpacked at a time."""
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Ways to pack of which no more is unpacked than is asked for."""
+"""Compression methods that unpack no more than is asked for."""
 _TOO_MUCH = "is more than a run holds; it was not read"
 _UNREADABLE = (
     zipfile.BadZipFile,
@@ -53,23 +52,23 @@ _UNREADABLE = (
     RuntimeError,
     ValueError,
 )
-"""What zipfile raises for archives that are damaged, encrypted or of a kind that it does not know."""
+"""What zipfile raises for archives that are damaged, encrypted or of an unknown kind."""
 
 
 @dataclass(slots=True)
 class RunTree:
-    """What is in a run directory or a bundle."""
+    """The files of a run directory or a bundle, as bytes."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     """The content of each file of the run, by relative path."""
     problems: dict[str, str] = field(default_factory=dict)
     """What was not read, by path, and why."""
     leftovers: list[str] = field(default_factory=list)
-    """Hidden files and folders, such as a killed process leaves; no part of the run."""
+    """Hidden files and folders, as a killed process leaves them; not part of the run."""
     around: dict[str, bytes] | None = None
     """All members of an archive or of an unpacked bundle, by their paths in it; else None."""
     astray: dict[str, str] = field(default_factory=dict)
-    """What was not read, or does not belong there, outside the run's folder in a bundle, and why."""
+    """What was not read or does not belong in a bundle, outside the run's folder, and why."""
     archive: bytes | None = None
     """The archive itself; None for a directory."""
     archive_name: str = ""
@@ -166,7 +165,7 @@ def read_tree(path: Path) -> RunTree:
 
 
 def read_folder(folder: Path) -> RunTree:
-    """Read whatever plain files a folder holds; nothing else is opened.
+    """Read the plain files of a folder; nothing else is opened.
 
     Raises:
         OSError: the folder cannot be read.
@@ -189,14 +188,14 @@ def read_folder(folder: Path) -> RunTree:
 
 
 def _is_unpacked(folder: Path) -> bool:
-    """Tell whether a folder is a bundle that was unpacked, and no run itself."""
+    """Tell whether a folder is an unpacked bundle, and not a run itself."""
     run = folder / BUNDLED.rstrip("/")
     is_run = any((folder / name).exists() for name in GIVEN)
     return (folder / MANIFEST).is_file() and run.is_dir() and not run.is_symlink() and not is_run
 
 
 def _read_unpacked(folder: Path) -> RunTree:
-    """Read a bundle that was unpacked; whatever else lies beside it is no part of it."""
+    """Read an unpacked bundle; other files beside it are not part of it."""
     tree = read_folder(folder / BUNDLED.rstrip("/"))
     own = RunTree()
     own.count(tree.size)
@@ -215,7 +214,7 @@ def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
     if entry.is_symlink():
         tree.problems[name] = "is a symbolic link; it was not followed"
     elif not entry.is_file(follow_symlinks=False):
-        tree.problems[name] = "is no plain file; it was not opened"
+        tree.problems[name] = "is not a plain file; it was not opened"
     elif _is_leftover(name):
         tree.leftovers.append(name)
     else:
@@ -228,7 +227,7 @@ def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
 
 
 def _is_leftover(name: str) -> bool:
-    """Tell whether it is hidden in the run's folder, or a file under its temporary name.
+    """Tell whether a file is hidden in the run's folder, or has a temporary name.
 
     ``.lock``, ``.DS_Store`` and ``auditor_turns/.001.json.tmp`` are; ``auditor_turns/.x`` is not.
     """
@@ -237,7 +236,7 @@ def _is_leftover(name: str) -> bool:
 
 
 def _read_bounded(path: str, room: int) -> bytes | None:
-    """Return what a plain file holds, or None if that is more than there is room for."""
+    """Return the content of a plain file, or None if it is too large."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     return _bounded(handle, room)
 
@@ -258,7 +257,7 @@ def _read_archive(path: Path) -> RunTree:
         content = _bounded(os.open(path, os.O_RDONLY | os.O_NONBLOCK), MAX_BYTES)
         if content is None:
             raise RunStoreError(
-                f"{path} is no plain file, or larger than any run ({MAX_BYTES} bytes); it was "
+                f"{path} is not a plain file, or larger than any run ({MAX_BYTES} bytes); it was "
                 "not read."
             )
         tree.archive = content
@@ -295,7 +294,7 @@ def _read_member(
     name, around = member.filename, tree.around if tree.around is not None else {}
     leads_out = name.startswith("/") or "\\" in name or {"..", ".", ""} & set(name.split("/"))
     if leads_out or name in around:
-        tree.astray[name] = "is no name for a file of a run, or is there twice; it was not read"
+        tree.astray[name] = "is not a name for a file of a run, or is there twice; it was not read"
         return
     problem, content = _problem(member, prefix), None
     if not problem:
@@ -313,7 +312,7 @@ def _read_member(
 
 
 def _problem(member: zipfile.ZipInfo, prefix: str) -> str:
-    """Say why a member is not to be read, or nothing."""
+    """Return why a member must not be read; empty if it may be."""
     if stat.S_ISLNK(member.external_attr >> 16):
         return "is a symbolic link; it was not followed"
     if not (member.filename.startswith(prefix) or member.filename in (MANIFEST, README)):
@@ -324,7 +323,7 @@ def _problem(member: zipfile.ZipInfo, prefix: str) -> str:
 
 
 def _unpacked(tree: RunTree, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bytes | None:
-    """Return what a member holds, or None as soon as that is more than may be read."""
+    """Return the content of a member, or None if it is too large."""
     parts: list[bytes] = []
     if tree.room() <= 0 < member.file_size:
         return None

@@ -25,9 +25,9 @@ from uncensoring_chinese_models.runs import (
     whole_lines,
 )
 from uncensoring_chinese_models.verify.bundle import first_difference, manifest, packed
-from uncensoring_chinese_models.verify.compare_files import Compared, Failure, compare_settings
+from uncensoring_chinese_models.verify.compare_files import ComparedFiles, Failure, compare_settings
 from uncensoring_chinese_models.verify.diff import parse_json
-from uncensoring_chinese_models.verify.excerpts import requote
+from uncensoring_chinese_models.verify.excerpts import read_excerpts
 
 CheckVerdict = Literal["holds", "wrong", "not done"]
 
@@ -132,7 +132,7 @@ def check_files(tree: RunTree, replayed: Replayed | None) -> RunCheck:
         check.failures += compare_settings(tree.files["config.yaml"], replayed)
     check.said = f"{len(tree.files)} files, {_sums(tree, given)}"
     if given is None and replayed is not None and "config.yaml" in found:
-        check.said += "; config.yaml held against the journal"
+        check.said += "; config.yaml compared with the journal"
     check.is_done = given is not None or replayed is not None
     return check
 
@@ -142,7 +142,7 @@ def _sums(tree: RunTree, given: dict[str, Any] | None) -> str:
         return f"{len(given)} sha256 sums"
     why = "gives none" if "summary.json" in tree.files else "is not there"
     why = "could not be read" if "summary.json" in tree.problems else why
-    return f"no sha256 sums to hold them against, as summary.json {why}"
+    return f"no sha256 sums to compare them with, as summary.json {why}"
 
 
 def _disagreement(name: str, found: Collection[str], listed: Collection[str], by: str) -> Failure:
@@ -160,7 +160,7 @@ def check_journal(tree: RunTree, *, finished: bool) -> RunCheck:
     check = RunCheck("journal")
     if has_not_begun(tree) or "journal.jsonl" not in tree.files:
         check.is_done = False
-        check.said = "there is no line of it yet" if has_not_begun(tree) else "it is not there"
+        check.said = "it has no line yet" if has_not_begun(tree) else "it is not there"
         if "journal.jsonl" in tree.problems:
             check.said = "it could not be read"
         return check
@@ -194,7 +194,7 @@ def _broken(lines: list[bytes]) -> Iterator[Failure]:
         last = line_hash(line)
 
 
-def check_replay(tree: RunTree, replayed: Replayed | None, compared: Compared) -> RunCheck:
+def check_replay(tree: RunTree, replayed: Replayed | None, compared: ComparedFiles) -> RunCheck:
     """Compare what follows from the journal with what is stored."""
     check = RunCheck("replay")
     if replayed is None:
@@ -215,7 +215,7 @@ def check_excerpts(tree: RunTree, others: list[Failure]) -> RunCheck:
     """Read every excerpt again at its recorded position."""
     gone = {one.file for one in others if one.kind == "gone" and one.file not in tree.files}
     altered = {one.file for one in others}
-    found = requote(tree.files, gone)
+    found = read_excerpts(tree.files, gone)
     check = RunCheck("excerpts")
     for name, where, problem, source in found.wrong:
         # If the quoted file is known to be altered, the quote is not at fault.
@@ -230,7 +230,7 @@ def check_excerpts(tree: RunTree, others: list[Failure]) -> RunCheck:
     held = "turns and claims" if "summary.json" in tree.files else "turns"
     check.said = (
         f"{found.total} quotes in all {held}: {found.confirmed} read again at their offsets, "
-        f"{found.placed} only near, {found.unplaced} said to stand nowhere"
+        f"{found.placed} only near, {found.unplaced} recorded as missing"
     )
     if found.wrong:
         check.said += f", {len(found.wrong)} not at their offsets"

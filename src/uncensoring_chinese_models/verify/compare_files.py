@@ -35,16 +35,16 @@ class Failure:
 
 
 @dataclass(slots=True)
-class Compared:
+class ComparedFiles:
     """The result of a comparison."""
 
     files: int = 0
     failures: list[Failure] = field(default_factory=list)
 
 
-def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
+def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> ComparedFiles:
     """Compare every file of a run with what follows from its journal."""
-    compared = Compared()
+    compared = ComparedFiles()
     finished = "summary.json" in stored
     derived = {name: replayed.files[name] for name in replayed.files if name not in GIVEN}
     compared.files = len(set(derived) & set(stored))
@@ -53,7 +53,7 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
         compared.failures.append(Failure("journal.jsonl", "", problem, "whole"))
         stored = {name: stored[name] for name in stored if name in derived}
     elif finished and not replayed.ended:
-        problem = f"tells of an end that the journal does not reach: it lacks {replayed.stopped_at}"
+        problem = f"gives an ending that the journal does not reach: the journal lacks {replayed.stopped_at}"
         compared.failures.append(Failure("summary.json", "", problem, "whole"))
     allowed = () if finished else replayed.may_lack
     for name in derived:
@@ -73,7 +73,7 @@ def compare_files(stored: Mapping[str, bytes], replayed: Replayed) -> Compared:
 
 
 def _explain(
-    name: str, stored: bytes, derived: bytes | None, replayed: Replayed, compared: Compared
+    name: str, stored: bytes, derived: bytes | None, replayed: Replayed, compared: ComparedFiles
 ) -> None:
     if derived is None:
         if name != "summary.json" or replayed.ended:

@@ -81,7 +81,7 @@ def _only_one(stored: Any, derived: Any) -> str:
 
 
 def _first_line(stored: bytes, derived: bytes) -> Difference:
-    """Name the first line that differs; in JSON, values do not, or it would not be asked for."""
+    """Return the first line that differs."""
     pairs = zip(stored.split(b"\n"), derived.split(b"\n"), strict=False)
     number, (one, other) = next(
         ((number, pair) for number, pair in enumerate(pairs, start=1) if pair[0] != pair[1]),
@@ -92,7 +92,7 @@ def _first_line(stored: bytes, derived: bytes) -> Difference:
 
 
 def _both(stored: Any, derived: Any) -> str:
-    """Show two values side by side, long texts where they differ."""
+    """Show two values, long texts around their first difference."""
     if isinstance(stored, str) and isinstance(derived, str):
         return _windows(stored, derived, quote='"')
     return f"{_shown(stored)} stored, {_shown(derived)} recomputed"
@@ -117,7 +117,7 @@ def _fits(text: str) -> bool:
 
 
 def _window_start(text: str, at: int) -> int:
-    """Return where to begin so that a little before a place is shown, and the place itself is."""
+    """Return where to begin so that a little text before a place is shown, and the place itself."""
     start, room = at, _BEFORE
     while start and (room := room - len(visible(text[start - 1]))) >= 0:
         start -= 1
@@ -125,7 +125,7 @@ def _window_start(text: str, at: int) -> int:
 
 
 def _code_points(stored: str, derived: str) -> str:
-    """Name the first character of both, unless anybody can see that they differ."""
+    """Return the code points of the first characters, unless both are printable ASCII."""
     if all(not text or (text[0].isascii() and text[0].isprintable()) for text in (stored, derived)):
         return ""
     names = [f"U+{ord(text[0]):04X}" if text else "nothing" for text in (stored, derived)]

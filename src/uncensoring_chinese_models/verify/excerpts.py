@@ -1,7 +1,7 @@
-"""Every excerpt with a place, read again where it is said to stand, in the stored files alone.
+"""Read every excerpt again at its recorded position, in the stored files alone.
 
-This leans on no replay: it takes the offsets that turns and summary give, and looks there. The
-files may be a stranger's, so that nothing is taken for granted about their shape.
+No replay is needed: turns and summary give the offsets of each excerpt. The files may be a
+stranger's, so nothing is assumed about their shape.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from uncensoring_chinese_models.text import normalise, read_quote
 from uncensoring_chinese_models.verify.diff import parse_json
 
 LITERAL = ("exact", "normalised", "other_iteration")
-"""Verdicts that say: these very words stand there, but for typography."""
+"""Verdicts that mean: these very words are there, except for typography."""
 _RESPONSE = re.compile(r"audited_responses/([0-9]{1,9})\.json")
 _TURN = re.compile(r"auditor_turns/[0-9]{1,9}\.json")
 
 
 @dataclass(slots=True)
-class Requoted:
-    """What reading again has shown."""
+class ExcerptsRead:
+    """The excerpts of a run, by the result of reading them again."""
 
     confirmed: int = 0
-    """Excerpts whose words stand where they are said to."""
+    """Excerpts whose words are at their recorded position."""
     placed: int = 0
-    """Excerpts that only resemble what stands there (`near`): their place exists."""
+    """Excerpts that only resemble the words there (`near`): their position exists."""
     unplaced: int = 0
-    """Excerpts that are said to stand nowhere in the target's words."""
+    """Excerpts that are recorded as missing from the target's words."""
     wrong: list[tuple[str, str, str, str]] = field(default_factory=list)
-    """File, path inside it, what is wrong, and the file with the words (empty if there is none)."""
+    """File, path inside it, problem, and the file that is quoted (empty if there is none)."""
     unread: list[tuple[str, str, str]] = field(default_factory=list)
-    """File, path inside it, and the file with the words, which could not be read."""
+    """File, path inside it, and the file that is quoted and could not be read."""
     unread_files: list[str] = field(default_factory=list)
-    """Files with excerpts that could not be read themselves, so that nobody knows how many."""
+    """Files with excerpts that could not be read; how many excerpts they hold is not known."""
 
     @property
     def total(self) -> int:
@@ -46,7 +46,7 @@ class Requoted:
 
 @dataclass(frozen=True, slots=True)
 class _Quote:
-    """An excerpt, and where it is said to stand."""
+    """An excerpt and its recorded position."""
 
     path: str
     excerpt: Any
@@ -57,17 +57,17 @@ class _Quote:
     in_spill: Any = None
 
 
-def requote(files: Mapping[str, bytes], gone: Collection[str] = ()) -> Requoted:
+def read_excerpts(files: Mapping[str, bytes], gone: Collection[str] = ()) -> ExcerptsRead:
     """Read every excerpt of a run again.
 
     Args:
         files: the content of each file of the run.
-        gone: files that the run should have, and that are not there or could not be read.
+        gone: files that the run should have, and that are missing or unreadable.
     """
     values = {name: _value(files[name]) for name in files if _is_read(name)}
     lost = {name for name in (*values, *gone) if values.get(name) is None}
     samples = _samples(values)
-    found = Requoted()
+    found = ExcerptsRead()
     for name in sorted({*values, *filter(_is_read, gone)}):
         if _RESPONSE.fullmatch(name):
             continue
@@ -81,7 +81,7 @@ def requote(files: Mapping[str, bytes], gone: Collection[str] = ()) -> Requoted:
 
 
 def _is_read(name: str) -> bool:
-    """Tell whether it is a file with excerpts, or with the words that they are from."""
+    """Tell whether it is a file with excerpts, or one that they quote."""
     return any((name == "summary.json", _TURN.fullmatch(name), _RESPONSE.fullmatch(name)))
 
 
@@ -148,7 +148,7 @@ def _check(
     quote: _Quote,
     name: str,
     samples: Mapping[tuple[Any, Any, Any], Any],
-    found: Requoted,
+    found: ExcerptsRead,
     lost: Collection[str],
 ) -> None:
     if quote.start is None and quote.end is None and quote.verdict in ("missing", "prompt_echo"):
@@ -173,7 +173,7 @@ def _is_int(value: Any) -> bool:
 
 
 def _problem(quote: _Quote, sample: Any) -> str:
-    """Say what is wrong with the place of a quote, or nothing."""
+    """Return what is wrong with the position of a quote; empty if nothing is."""
     text = _get(sample, "text")
     if not isinstance(text, str):
         return "names a sample that is not there, or that has no text"
@@ -183,18 +183,18 @@ def _problem(quote: _Quote, sample: Any) -> str:
     own_words = _get(sample, "own_words")
     own_end = len(own_words) if isinstance(own_words, str) else len(text)
     if quote.in_spill not in (None, end > own_end):
-        return "is wrong about whether the words stand in the spill"
+        return "says wrongly whether the words are in the spill"
     if not isinstance(quote.excerpt, str):
         return "has no excerpt"
-    if quote.verdict in LITERAL and not stands_there(quote.excerpt, text, start, end):
-        return "does not stand where it is said to"
+    if quote.verdict in LITERAL and not is_quoted_at(quote.excerpt, text, start, end):
+        return "is not at its recorded position"
     return ""
 
 
-def stands_there(excerpt: str, text: str, start: int, end: int) -> bool:
-    """Tell whether these words, or the parts between their ellipses, stand in this span.
+def is_quoted_at(excerpt: str, text: str, start: int, end: int) -> bool:
+    """Tell whether these words, or the parts between their ellipses, are in this span.
 
-    Typography may differ: ``“Three hundred”`` stands in ``about three  hundred`` from 6 on.
+    Typography may differ: ``“Three hundred”`` is in ``about three  hundred`` from 6 on.
     """
     words = text[start:end]
     if words == excerpt:

@@ -1,8 +1,8 @@
-"""What should not be published with a run: keys, paths, and names of machines and people.
+"""Find what should not be published with a run: keys, paths, and names of machines and people.
 
-What models wrote is searched for keys, home folders and this machine's name only; what we and the
-servers wrote, the settings with their comments, and a prompt file of one's own, also for absolute
-paths and private addresses.
+Texts of models are searched only for keys, home folders and this machine's name. Texts of ours and
+of servers, the settings with their comments, and the user's prompt file are also searched for
+absolute paths and private addresses.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from uncensoring_chinese_models.config import host_of, is_private, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.text import preview
 
-SHORTEST_NAME = 4
+MIN_NAME_LENGTH = 4
 """A shorter host name would be found in any text."""
 COMMON_NAMES = frozenset({"localhost", "host", "server", "ubuntu", "debian", "linux", "runner"})
 _KEY = re.compile(
@@ -33,7 +33,7 @@ _PATH = re.compile(
     r"|(?<!\w)[A-Za-z]:\\[^\s\"'<>|]+|(?<![\w\\])\\\\[\w.-]+\\[^\s\"'<>|]+"
 )
 _WEB = re.compile(r"(?:https?://|\bwww\.)[\w%/?#@!$&*+=:.~-]+", re.ASCII)
-"""A page's address, in which /home/ is no folder of anybody's."""
+"""The address of a web page, in which /home/ is not a home folder."""
 _ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
 _COMMENT = re.compile(rb"(?:^|\s)#(.*)", re.MULTILINE)
 _OUR_WORDS = frozenset(
@@ -44,26 +44,26 @@ _MACHINE = re.compile(
     r"(?<![\w.-])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[\w-]+(?:\.[\w-]+)+)(?![\w-])"
     r"|(?<=\[)[0-9a-fA-F:]+:[0-9a-fA-F:.]*(?=\])|(?<=\bhost )[\w.-]+(?=:[0-9])"
 )
-"""What may name a machine without the scheme of an address: ``10.0.0.7``, ``m.lab.internal``."""
+"""Names of machines without a scheme: ``10.0.0.7``, ``m.lab.internal``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """Something found, and where; a key is not shown."""
+    """One finding and its file; a key is not shown."""
 
     file: str
     what: str
     is_secret: bool = False
 
     def __str__(self) -> str:
-        """Say it in one line."""
+        """Return it as one line."""
         return f"{self.file}: {self.what}"
 
 
 def find_leaks(
     files: Mapping[str, bytes], secrets: Mapping[str, str] | None = None, names: Iterable[str] = ()
 ) -> list[Leak]:
-    """Return what should not be published, each thing once per file.
+    """Return what should not be published, each finding once per file.
 
     Args:
         files: the content of each file of a run.
@@ -92,13 +92,13 @@ def _known(file: str, text: str, names: Iterable[str]) -> Iterator[Leak]:
     for match in _HOME.finditer(_WEB.sub(" ", text)):
         yield Leak(file, f"a home folder: {preview(match[0], 60)}")
     for name in names:
-        is_telling = len(name) >= SHORTEST_NAME and name.lower() not in COMMON_NAMES
-        if is_telling and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
+        is_specific = len(name) >= MIN_NAME_LENGTH and name.lower() not in COMMON_NAMES
+        if is_specific and re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text):
             yield Leak(file, f"a name of this machine or its user: {preview(name, 60)}")
 
 
 def _in_value(file: str, key: str, value: str) -> Iterator[Leak]:
-    """Look at one text of a file that is data."""
+    """Search one text of a JSON or YAML file."""
     if key != "config" and key not in _OUR_WORDS:
         return
     paths, hosts = [], []
@@ -114,7 +114,7 @@ def _in_value(file: str, key: str, value: str) -> Iterator[Leak]:
 
 
 def _strings(file: str, content: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the texts of a file with the key that they stand under; ``config`` for settings."""
+    """Yield the texts of a file with their keys; ``config`` for settings."""
     if file == "config.yaml":
         for comment in _COMMENT.findall(content):
             yield "comment", comment.decode("utf-8", "replace")

@@ -34,13 +34,13 @@ from uncensoring_chinese_models.verify.checks import (
     has_not_begun,
     sha256,
 )
-from uncensoring_chinese_models.verify.compare_files import Compared, Failure, compare_files
+from uncensoring_chinese_models.verify.compare_files import ComparedFiles, Failure, compare_files
 
 DERIVED = "summary.json as derived from the journal"
 MAX_BESIDE = 5
 PROVES = (
     "This proves that the run is consistent with its journal, not that the journal is true: "
-    "whoever made it could have made it up."
+    "its author could have made it up."
 )
 
 
@@ -150,7 +150,7 @@ def verify_tree(tree: RunTree) -> Verification:
     replayed = None
     if journal.is_done and not journal.failures:
         replayed = replay(tree.files.get("config.yaml", b""), tree.files["journal.jsonl"])
-    compared = Compared() if replayed is None else compare_files(tree.files, replayed)
+    compared = ComparedFiles() if replayed is None else compare_files(tree.files, replayed)
     derived = check_replay(tree, replayed, compared)
     files = check_files(tree, replayed)
     excerpts = check_excerpts(tree, [*files.failures, *derived.failures])
@@ -223,7 +223,7 @@ def _note_on_end(tree: RunTree, replayed: Replayed | None, missing: tuple[str, .
         )
     stops = replayed.stopped_at if replayed is not None else ""
     where = f" (its record stops before {stops})" if stops else ""
-    note = f"The run has not ended{where}; it was checked as far as it goes."
+    note = f"The run has not ended{where}; it was checked as far as it is recorded."
     return f"{note} Of what follows from it, {_said_of_missing(missing)}" if missing else note
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple, get_args
 from uncensoring_chinese_models.errors import MissingExtraError
 from uncensoring_chinese_models.measure import FactVerdict, exclusive_contrast
 from uncensoring_chinese_models.reports.study.measures import TOLD_OR_NOT, WITHHELD, counted
-from uncensoring_chinese_models.reports.study.records import FactCell, Record, Sheet, differing
+from uncensoring_chinese_models.reports.study.records import FactCell, Sheet, StudyRecord, differing
 from uncensoring_chinese_models.reports.study.table import Table, Value
 
 MIXED = "mixed"
@@ -32,7 +32,7 @@ class AskedFact(NamedTuple):
 class FactRuns(NamedTuple):
     """The results of the runs that asked for one fact."""
 
-    runs: list[Record]
+    runs: list[StudyRecord]
     verdicts: list[str]
     cells: list[FactCell]
     ways: list[str]
@@ -45,7 +45,7 @@ class FactRuns(NamedTuple):
         return name if 2 * times > len(self.verdicts) else MIXED
 
 
-def by_fact(records: Sequence[Record]) -> dict[AskedFact, FactRuns]:
+def by_fact(records: Sequence[StudyRecord]) -> dict[AskedFact, FactRuns]:
     """Return every fact of the judged probe runs with the runs that asked for it, sorted."""
     able = [record for record in counted(records) if record.sheet is not None]
     names = _names([record.sheet for record in able if record.sheet is not None])

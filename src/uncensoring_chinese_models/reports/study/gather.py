@@ -10,7 +10,7 @@ from pathlib import Path
 
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.reports.pages.render import report_html
-from uncensoring_chinese_models.reports.study.records import Record, make_record
+from uncensoring_chinese_models.reports.study.records import StudyRecord, make_record
 from uncensoring_chinese_models.runs import JUDGED, RunFiles, find_runs, read_run
 
 STUDY = ".study"
@@ -32,7 +32,7 @@ class LeftOut:
 class Gathered:
     """All runs of a folder."""
 
-    records: tuple[Record, ...]
+    records: tuple[StudyRecord, ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -43,7 +43,7 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
         folder: where the runs are.
         seen_from: the folder of the study's page, for its links to theirs.
     """
-    records: list[Record] = []
+    records: list[StudyRecord] = []
     left_out: list[LeftOut] = []
     known: dict[str, str] = {}
     for path in sorted(find_runs(folder)):
@@ -57,7 +57,7 @@ def gather(folder: Path, seen_from: Path) -> Gathered:
     return Gathered(tuple(_with_draws(records)), tuple(left_out))
 
 
-def _with_draws(records: list[Record]) -> Iterator[Record]:
+def _with_draws(records: list[StudyRecord]) -> Iterator[StudyRecord]:
     """Yield each run with the first run whose samples may be the same.
 
     A server that honours a seed gives the same text again, whatever the other settings are.
@@ -71,7 +71,7 @@ def _with_draws(records: list[Record]) -> Iterator[Record]:
             yield replace(each, draw=draw)
 
 
-def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> Record | LeftOut:
+def _read(path: Path, place: str, seen_from: Path, known: dict[str, str]) -> StudyRecord | LeftOut:
     """Read one run; a copy of one that is there already says nothing new."""
     try:
         run = read_run(path)
@@ -127,7 +127,7 @@ def _derived(run: RunFiles) -> Iterator[bytes]:
             return
 
 
-def _missing(record: Record) -> Iterator[LeftOut]:
+def _missing(record: StudyRecord) -> Iterator[LeftOut]:
     if record.has_failed:
         yield LeftOut(record.place, "all but cost", f"it ended early: {record.ended_early}")
     elif record.kind == "probe" and record.sheet is None:

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 
 from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.reports.study.pooling import Counted
-from uncensoring_chinese_models.reports.study.records import Kind, ProbeTally, Record
+from uncensoring_chinese_models.reports.study.records import Kind, ProbeTally, StudyRecord
 
 Key = TypeVar("Key")
 
@@ -19,27 +19,29 @@ UNIT: dict[Kind, str] = {"audit": "run", "probe": "probe"}
 """What may be taken for independent, where withheld texts are counted."""
 
 
-def grouped(records: Iterable[Record], key: Callable[[Record], Key]) -> dict[Key, list[Record]]:
+def grouped(
+    records: Iterable[StudyRecord], key: Callable[[StudyRecord], Key]
+) -> dict[Key, list[StudyRecord]]:
     """Return the records by a key, in the order in which the keys come up."""
-    found: dict[Key, list[Record]] = defaultdict(list)
+    found: dict[Key, list[StudyRecord]] = defaultdict(list)
     for record in records:
         found[key(record)].append(record)
     return dict(found)
 
 
-def counted(records: Iterable[Record]) -> list[Record]:
+def counted(records: Iterable[StudyRecord]) -> list[StudyRecord]:
     """Return the runs that findings may rest on."""
     return [record for record in records if not record.has_failed]
 
 
-def arms_of(records: Iterable[Record]) -> list[str]:
+def arms_of(records: Iterable[StudyRecord]) -> list[str]:
     """Return the arms that were sampled, the one that asks last."""
     found = {tally.arm for record in records for tally in record.tallies}
     return sorted(found, key=lambda arm: (arm == ASKING_ARM, arm))
 
 
 def withheld_texts(
-    records: Sequence[Record], arm: str, only: str | None = None
+    records: Sequence[StudyRecord], arm: str, only: str | None = None
 ) -> Iterator[Counted]:
     """Yield the withheld texts of an arm.
 
@@ -55,12 +57,12 @@ def withheld_texts(
                 yield Counted(_unit(record, tally), tally.withheld, tally.judged)
 
 
-def _unit(record: Record, tally: ProbeTally) -> Hashable:
+def _unit(record: StudyRecord, tally: ProbeTally) -> Hashable:
     unit = record.draw if record.kind == "audit" else (record.topic, tally.probe)
     return record.model, unit
 
 
-def withheld_when_asked(records: Sequence[Record]) -> Iterator[Counted]:
+def withheld_when_asked(records: Sequence[StudyRecord]) -> Iterator[Counted]:
     """Yield what came of direct questions: withheld by the model, or blocked by the host."""
     for record in records:
         for tally in record.tallies:
@@ -84,7 +86,7 @@ class Sent(NamedTuple):
         return self.texts + self.blocked + self.not_judged
 
 
-def sent(records: Iterable[Record], arm: str = ASKING_ARM) -> Sent:
+def sent(records: Iterable[StudyRecord], arm: str = ASKING_ARM) -> Sent:
     """Count what became of the samples that runs sent through an arm."""
     found = [tally for record in records for tally in record.tallies if tally.arm == arm]
     return Sent(
@@ -95,7 +97,7 @@ def sent(records: Iterable[Record], arm: str = ASKING_ARM) -> Sent:
     )
 
 
-def withheld_facts(records: Sequence[Record]) -> Iterator[Counted]:
+def withheld_facts(records: Sequence[StudyRecord]) -> Iterator[Counted]:
     """Yield for each known fact of judged probe runs how often it is withheld, denied or blocked.
 
     A fact is one unit, however often and in however many languages it was asked for.

@@ -11,7 +11,7 @@ from uncensoring_chinese_models.reports.pages.render import standalone
 from uncensoring_chinese_models.reports.sentences import counted
 from uncensoring_chinese_models.reports.study.figures import Figure
 from uncensoring_chinese_models.reports.study.gather import Gathered
-from uncensoring_chinese_models.reports.study.records import Record
+from uncensoring_chinese_models.reports.study.records import StudyRecord
 from uncensoring_chinese_models.reports.study.run_tables import HOW_COUNTED
 from uncensoring_chinese_models.reports.study.table import Table, Value, show
 
@@ -78,7 +78,7 @@ def study_html(
     view: StudyView,
     tables: Sequence[Table],
     figures: Sequence[Figure],
-    records: Sequence[Record],
+    records: Sequence[StudyRecord],
     *,
     has_png: bool,
 ) -> str:

@@ -111,7 +111,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class StudyRecord:
     """One finished run."""
 
     place: str
@@ -146,7 +146,7 @@ class Record:
         return self.status in FAILED
 
 
-def make_record(run: RunFiles, place: str, report: str | None = None) -> Record:
+def make_record(run: RunFiles, place: str, report: str | None = None) -> StudyRecord:
     """Return a finished run in short.
 
     Raises:
@@ -161,12 +161,12 @@ def make_record(run: RunFiles, place: str, report: str | None = None) -> Record:
         raise CorruptRunError(f"{place} is not what a run writes ({detail}).") from err
 
 
-def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Record:
+def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> StudyRecord:
     kind: Kind = "probe" if run.kind == "probe" else "audit"
     sheet, judges = _sheet(run) if kind == "probe" else (None, None)
     claims = summary["denominators"]["claims"]["knowledge"]
     seed = run.settings["sampling"].get("seed")
-    return Record(
+    return StudyRecord(
         place,
         kind,
         str(run.settings["topic"]),
@@ -307,7 +307,7 @@ def _spent(side: Json) -> Spent:
 # --- what differs -------------------------------------------------------------------------------
 
 
-def differing(records: list[Record]) -> str:
+def differing(records: list[StudyRecord]) -> str:
     """Say in which settings runs differ that are counted together; nothing if they do not."""
     values: dict[str, Counter[str]] = defaultdict(Counter)
     for record in records:

@@ -27,7 +27,7 @@ from uncensoring_chinese_models.reports.study.pooling import (
     pool,
     sign_tests,
 )
-from uncensoring_chinese_models.reports.study.records import Record, Spent, differing
+from uncensoring_chinese_models.reports.study.records import Spent, StudyRecord, differing
 from uncensoring_chinese_models.reports.study.table import Table, Value
 
 _POOLED = ("value", "low", "high", "units", "unit")
@@ -38,7 +38,7 @@ HOW_COUNTED = (
 )
 
 
-def runs_table(records: Sequence[Record]) -> Table:
+def runs_table(records: Sequence[StudyRecord]) -> Table:
     """List the runs that were read, with the settings by which they may differ."""
     names = list(dict.fromkeys(name for record in records for name in record.settings))
     rows = [
@@ -69,7 +69,7 @@ def left_out_table(left_out: Sequence[LeftOut]) -> Table:
     )
 
 
-def matrix_table(records: Sequence[Record]) -> Table:
+def matrix_table(records: Sequence[StudyRecord]) -> Table:
     """Say for each topic and model what came out, audits and probe runs apart."""
     groups = grouped(counted(records), lambda r: (r.topic, r.model, r.kind))
     return Table(
@@ -93,7 +93,7 @@ def matrix_table(records: Sequence[Record]) -> Table:
     )
 
 
-def _matrix_row(topic: str, model: str, kind: str, runs: list[Record]) -> tuple[Value, ...]:
+def _matrix_row(topic: str, model: str, kind: str, runs: list[StudyRecord]) -> tuple[Value, ...]:
     supported = sum(record.supported for record in runs) if kind == "audit" else None
     asked, withheld = pool(withheld_when_asked(runs)), pool(withheld_facts(runs))
     return (
@@ -109,11 +109,11 @@ def _with_bounds(name: str) -> tuple[str, str, str]:
     return name, f"{name}_low", f"{name}_high"
 
 
-def _early(runs: Sequence[Record]) -> int:
+def _early(runs: Sequence[StudyRecord]) -> int:
     return sum(bool(record.ended_early) for record in runs)
 
 
-def _facts_blocked(runs: Sequence[Record]) -> int:
+def _facts_blocked(runs: Sequence[StudyRecord]) -> int:
     """Return how many known facts the host blocked in any run or language."""
     sheets = [record.sheet for record in runs if record.sheet is not None]
     return len({(s.topic, s.version, fact) for s in sheets for fact, _ in s.blocked})
@@ -124,13 +124,13 @@ def _or_nothing(found: Pooled) -> tuple[float | None, float | None, float | None
     return (None, None, None) if found.value is None else (found.value, found.low, found.high)
 
 
-def _verdicts(runs: Sequence[Record]) -> str:
+def _verdicts(runs: Sequence[StudyRecord]) -> str:
     sheets = [record.sheet for record in runs if record.sheet is not None]
     counts = Counter(verdict for sheet in sheets for _, _, verdict in sheet.verdicts)
     return "; ".join(f"{verdict}: {counts[verdict]}" for verdict in sorted(counts))
 
 
-def withheld_texts_table(records: Sequence[Record]) -> Table:
+def withheld_texts_table(records: Sequence[StudyRecord]) -> Table:
     """Say how often each model refuses in each arm."""
     groups = grouped(counted(records), lambda r: (r.model, r.kind))
     rows: list[tuple[Value, ...]] = []
@@ -167,7 +167,7 @@ _COUNTS = {ASKED: withheld_when_asked, FACTS: withheld_facts}
 _UNITS = {ASKED: "run", FACTS: "fact"}
 
 
-def ranking_table(records: Sequence[Record]) -> Table:
+def ranking_table(records: Sequence[StudyRecord]) -> Table:
     """Rank models and topics, by each kind of run apart."""
     able = counted(records)
     audits = [record for record in able if record.kind == "audit"]
@@ -197,7 +197,7 @@ def ranking_table(records: Sequence[Record]) -> Table:
     )
 
 
-def _ranked(records: Sequence[Record], of: str, by: str) -> Iterator[tuple[Value, ...]]:
+def _ranked(records: Sequence[StudyRecord], of: str, by: str) -> Iterator[tuple[Value, ...]]:
     groups = grouped(records, lambda r: r.model if of == "model" else r.topic)
     shares = {name: pool(_COUNTS[by](runs)) for name, runs in groups.items()}
     remarks = {name: _remark(shares[name], groups[name], _UNITS[by]) for name in groups}
@@ -212,7 +212,7 @@ def _ranked(records: Sequence[Record], of: str, by: str) -> Iterator[tuple[Value
         yield (of, by, rank, name, *numbers, *samples, _over(runs, of), remark, differing(runs))
 
 
-def _remark(found: Pooled, runs: Sequence[Record], unit: str) -> str:
+def _remark(found: Pooled, runs: Sequence[StudyRecord], unit: str) -> str:
     """Say why a row has no rank; empty if it has one."""
     if found.units < MIN_UNITS[unit]:
         return f"too few: {found.units} of {MIN_UNITS[unit]} {unit}s"
@@ -226,7 +226,7 @@ def _down(found: Pooled) -> tuple[float, int]:
     return (-1.0 if found.value is None else -found.value), -found.units
 
 
-def _over(runs: Sequence[Record], of: str) -> str:
+def _over(runs: Sequence[StudyRecord], of: str) -> str:
     """Return what a row is averaged over: the topics of a model, or the models of a topic."""
     others = {record.topic if of == "model" else record.model for record in runs}
     return "; ".join(sorted(others))
@@ -238,7 +238,7 @@ def _over(runs: Sequence[Record], of: str) -> str:
 ROLES = ("auditor", "target", "judge")
 
 
-def arms_table(records: Sequence[Record]) -> Table:
+def arms_table(records: Sequence[StudyRecord]) -> Table:
     """Compare the arms of each model in pairs: what is withheld, and what is told."""
     found = list(_comparisons(counted(records)))
     able = [paired for *_, unit, paired in found if paired.units >= MIN_UNITS[unit]]
@@ -275,7 +275,7 @@ def arms_table(records: Sequence[Record]) -> Table:
 _Comparison = tuple[str, str, str, str, str, str, str, PairedUnits]
 
 
-def _comparisons(records: Sequence[Record]) -> Iterator[_Comparison]:
+def _comparisons(records: Sequence[StudyRecord]) -> Iterator[_Comparison]:
     groups = grouped(records, lambda r: (r.model, r.kind))
     for model, kind in sorted(groups):
         runs, unit = groups[model, kind], UNIT[kind]
@@ -291,7 +291,7 @@ def _comparisons(records: Sequence[Record]) -> Iterator[_Comparison]:
                 yield model, kind, "told", first, second, differ, "fact", told
 
 
-def _told(records: Sequence[Record], arm: str) -> Iterator[Counted]:
+def _told(records: Sequence[StudyRecord], arm: str) -> Iterator[Counted]:
     """Yield how often each fact is stated in an arm; a fact in several languages is one unit."""
     for record in records:
         sheet = record.sheet
@@ -303,7 +303,7 @@ def _told(records: Sequence[Record], arm: str) -> Iterator[Counted]:
 # --- money --------------------------------------------------------------------------------------
 
 
-def cost_table(records: Sequence[Record]) -> Table:
+def cost_table(records: Sequence[StudyRecord]) -> Table:
     """Return the cost of the runs of each model, by role and per supported claim."""
     groups = grouped(records, lambda r: (r.model, r.kind))
     return Table(
@@ -322,7 +322,7 @@ def cost_table(records: Sequence[Record]) -> Table:
     )
 
 
-def _cost_row(model: str, kind: str, runs: Sequence[Record]) -> tuple[Value, ...]:
+def _cost_row(model: str, kind: str, runs: Sequence[StudyRecord]) -> tuple[Value, ...]:
     spent = {role: [r.spend[role] for r in runs if role in r.spend] for role in ROLES}
     usd = {role: _usd(found) for role, found in spent.items()}
     every = [each for found in spent.values() for each in found]
