@@ -263,7 +263,7 @@ def test_a_run_appears_and_grows_before_ones_eyes(page, tmp_path):
     (tmp_path / "runs").mkdir()
     with viewing(tmp_path / "runs") as viewer:
         page.goto(viewer.address)
-        assert "No run is here yet" in page.locator("#runs").inner_text()
+        assert "This folder has no run yet" in page.locator("#runs").inner_text()
         with going(tmp_path, gate):
             page.locator("table.runs tbody th a").wait_for()
             page.locator("table.runs tbody th a").click()
