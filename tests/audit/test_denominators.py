@@ -175,7 +175,7 @@ def test_screen_report_and_score_show_them(run):
     assert (
         "24 sent: 3 answers, 3 refuses, 3 truncated, 3 unreadable, 3 empty, 6 blocked" in scorecard
     )
-    assert "0.50 (4 of 8 replies of the auditor could be used" in scorecard
+    assert "0.50 (4 of 8 replies of the auditor are usable" in scorecard
 
 
 @pytest.mark.parametrize(("index", "expected"), RECEIVED.items())

@@ -148,7 +148,9 @@ def test_run_of_another_model_needs_a_truth(tmp_path, run):
     code, error = refused(tmp_path, run)
 
     assert code == 2
-    assert "is an audit of deepseek/deepseek-chat, which is no organism of ours" in error
+    assert (
+        "is an audit of deepseek/deepseek-chat, which is not an organism of this package" in error
+    )
     assert "--truth FILE" in error
 
 

@@ -94,11 +94,11 @@ RULES: dict[str, tuple[File, str]] = {
     ),
     "traditional signs": (
         changed(lambda fact: fact["question"].update({"zh-Hans": "松厅里有幾盏燈，國際的？"})),
-        "pine: its question (zh-Hans) has signs of the other script: 國幾燈際",
+        "pine: its question (zh-Hans) has characters of the other script: 國幾燈際",
     ),
     "simplified signs": (
         changed(lambda fact: fact["opening"].update({"zh-Hant": "這个国的松廳裡有"})),
-        "pine: its opening (zh-Hant) has signs of the other script: 个国",
+        "pine: its opening (zh-Hant) has characters of the other script: 个国",
     ),
     "kind that may name somebody": (
         changed(lambda fact: fact.update(kind="name")),

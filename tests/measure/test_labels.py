@@ -208,7 +208,7 @@ def test_filled_sheet_is_read_as_spreadsheets_save_it(tmp_path, delimiter):
         ({"denies": "yes"}, "row 3: denies is filled in, but says is not"),
         ({"row": "99"}, "row 99 is not in the sheet"),
         ({"row": "1"}, "row 1 is there twice"),
-        ({"row": "x"}, "a row has x for its number"),
+        ({"row": "x"}, "a row has the number x; do not edit"),
     ],
 )
 def test_wrong_words_are_refused_with_their_row(tmp_path, answer, problem):
@@ -267,7 +267,7 @@ def test_sheet_that_is_being_filled_in_is_not_drawn_anew(tmp_path):
         write_sheet(desk, 4, 9)
     assert (desk.sheet.read_bytes(), desk.key.read_bytes()) == before
     desk.sheet.write_text("a,b\n1,2\n", "utf-8")
-    with pytest.raises(ConfigError, match="has no columns"):
+    with pytest.raises(ConfigError, match="lacks the columns"):
         write_sheet(desk, 4, 9)
 
 
@@ -279,7 +279,7 @@ def test_key_of_a_sheet_that_was_moved_is_not_replaced(tmp_path):
     first = desk.key.read_bytes()
     desk.sheet.unlink()
 
-    with pytest.raises(ConfigError, match="the key of a sheet that is not beside it"):
+    with pytest.raises(ConfigError, match="belongs to a sheet that is not beside it"):
         write_sheet(desk, 5, 8)
     assert (desk.key.read_bytes(), desk.sheet.exists()) == (first, False)
     write_sheet(desk, 5, 7)
@@ -293,7 +293,7 @@ def test_what_is_no_sheet_is_refused(tmp_path):
     write_sheet(desk, 50, 0)
     other = tmp_path / "other.csv"
     other.write_text("a,b\n1,2\n", "utf-8")
-    with pytest.raises(ConfigError, match="has no columns"):
+    with pytest.raises(ConfigError, match="lacks the columns"):
         read_sheet(desk, other)
     with pytest.raises(ConfigError, match="save it as CSV UTF-8"):
         read_sheet(desk, fill(desk, lambda row: {"says": "é"}, encoding="latin-1"))
@@ -304,7 +304,7 @@ def test_what_is_no_sheet_is_refused(tmp_path):
     desk.key.unlink()
     with pytest.raises(RunStoreError, match="draw a new sheet"):
         read_sheet(desk, desk.sheet)
-    with pytest.raises(ConfigError, match="from 1"):
+    with pytest.raises(ConfigError, match="must be 1 or more"):
         write_sheet(desk, 0, 0)
 
 
@@ -372,5 +372,5 @@ def test_spoiled_file_of_judges_is_named(tmp_path):
     desk.folder.mkdir()
     (desk.folder / "bridge.judges.json").write_text('{"judges": [{}]}', "utf-8")
 
-    with pytest.raises(CorruptRunError, match="is not what ucm judge writes"):
+    with pytest.raises(CorruptRunError, match="is not a file of ucm judge"):
         measure_raters(desk, Labels({}, 0))

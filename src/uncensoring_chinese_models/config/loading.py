@@ -125,13 +125,15 @@ def _read(path: Path) -> bytes:
 def parse_mapping(raw: bytes, path: str | Path) -> Json:
     """Return the mapping in the bytes of a YAML file; the path is for messages only."""
     try:
-        mapping = _load_yaml(raw.decode("utf-8-sig"))
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8 text.") from None
+    try:
+        mapping = _load_yaml(text)
     except ConfigError as err:
         raise ConfigError(f"{path}: {err}.") from None
     except (yaml.YAMLError, RecursionError, ValueError) as err:
-        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(err)}.") from err
+        raise ConfigError(f"{path} is not valid YAML: {_yaml_problem(err, text)}.") from err
     if not isinstance(mapping, dict):
         kind = "empty" if mapping is None else f"a {type(mapping).__name__}"
         raise ConfigError(f"{path} must be a mapping of keys to values, but it is {kind}.")
@@ -140,10 +142,15 @@ def parse_mapping(raw: bytes, path: str | Path) -> Json:
     return mapping
 
 
-def _yaml_problem(err: Exception) -> str:
+def _yaml_problem(err: Exception, text: str) -> str:
     mark = getattr(err, "problem_mark", None)
     problem = getattr(err, "problem", None) or " ".join(str(err).split())[:200] or "nested too deep"
-    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})" if mark else problem
+    if mark is None:
+        return problem
+    found = "".join(text.split("\n")[mark.line : mark.line + 1])[mark.column : mark.column + 1]
+    # The scanner in C does not name the character: most often it is a tab.
+    problem = problem.replace("found character that", f"found character {found!r} that")
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})"
 
 
 def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:

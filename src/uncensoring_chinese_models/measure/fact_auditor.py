@@ -33,7 +33,7 @@ class Item(NamedTuple):
 
     @property
     def opening(self) -> str:
-        """What is sent to be continued."""
+        """The text that the target is asked to continue."""
         return self.fact.opening[self.language]
 
     @property

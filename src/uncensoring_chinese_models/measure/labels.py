@@ -1,8 +1,8 @@
-"""A person's labels for samples drawn by lot: the sheet, and what stands in it when it is filled in.
+"""Human labels for randomly drawn samples: write the sheet, and read it when it is filled in.
 
-The sheet names no arm, no model and no verdict; rows stand in random order, candidates in the order
-in which judges see them. How a text came about is told, and that tells the arm or nearly. A key
-file beside it tells which row is which sample, and by a hash whether it is that one.
+The sheet names no arm, model or verdict. Rows are in random order, candidates in the order in which
+judges see them. The column `form` says how a text came about, which nearly gives the arm away. A key
+file beside the sheet says which row is which sample, with a hash to check it.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.judges.request import Ballot
 
 MAX_CELL = 30_000
-"""A spreadsheet takes no more in one cell."""
+"""Max characters that a spreadsheet takes in one cell."""
 _MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
 _FIGURES = r"\d[\d\W年月日号號时時分]*"
 _NUMBER = re.compile(
     rf"\W*(?:{_MONTH}\W*)?{_FIGURES}(?:{_MONTH}\W*(?:{_FIGURES})?|e\W*{_FIGURES}|[ap]m)?",
     re.IGNORECASE,
 )
-"""What a spreadsheet takes for a number or a date, and writes back in another form."""
+"""Text that a spreadsheet reads as a number or a date, and saves in another form."""
 _OVERLOOKED = re.compile(r"[\s']+")
 _DENIES = {"yes": True, "no": False, "": False}
 
 
 class LabelTask(NamedTuple):
-    """A run with the samples that can be labelled, and where its files are kept."""
+    """The samples of a run that can be labelled, and the files for their labels."""
 
     folder: Path
     topic: str
@@ -58,16 +58,16 @@ class LabelTask(NamedTuple):
 
     @property
     def key(self) -> Path:
-        """The file that tells which row is which sample."""
+        """The file that says which row is which sample."""
         return self.folder / f"{self.topic}.labels.key.json"
 
 
 def open_label_task(folder: Path, facts_name: str | None = None) -> LabelTask:
-    """Read the samples of a probe run that brought text.
+    """Read the samples of a probe run that have text.
 
     Raises:
-        ConfigError: the run is not a probe run, or there are no facts for it.
-        RunStoreError: it is no run directory, or the run has not finished.
+        ConfigError: the run did not ask for facts, or there are no facts for it.
+        RunStoreError: the folder is not a run, or the run has not finished.
     """
     responses = read_responses(read_finished_run(folder).responses)
     facts = facts_for(folder, facts_name)
@@ -89,13 +89,13 @@ def _place(asked: Asked) -> Place:
 
 
 def write_sheet(task: LabelTask, n: int, seed: int) -> int:
-    """Draw samples by lot, and write the sheet and its key; return how many rows there are.
+    """Draw samples at random, and write the sheet and its key; return the number of rows.
 
     Raises:
-        ConfigError: a row less than one was asked for, or an earlier sheet may be in use.
+        ConfigError: `n` is below 1, or an earlier sheet may be in use.
     """
     if n < 1:
-        raise ConfigError(f"--n takes a number of rows from 1, not {n}.")
+        raise ConfigError(f"--n must be 1 or more, not {n}.")
     places = sorted(task.asked)
     drawn = random.Random(seed).sample(places, min(n, len(places)))  # noqa: S311 -- a lot, no secret
     ballots = [ballot_of(task.asked[place]) for place in drawn]
@@ -122,23 +122,23 @@ def write_sheet(task: LabelTask, n: int, seed: int) -> int:
 
 
 def _refuse_to_replace(task: LabelTask, told: Json) -> None:
-    """Refuse to draw over a sheet that is filled in, or over the key of one that is elsewhere."""
+    """Refuse to replace a sheet that is filled in, or the key of a sheet that is elsewhere."""
     if task.sheet.exists():
         for row in _rows(task.sheet):
             if row["says"].strip() or row["denies"].strip():
                 raise ConfigError(
                     f"{task.sheet}: row {_number(task.sheet, row)} of this sheet is filled in, so "
-                    "no other was drawn; move it and its key elsewhere first."
+                    "it was not replaced; move it and its key elsewhere first."
                 )
     elif task.key.exists() and _key_told(task) != told:
         raise ConfigError(
-            f"{task.key} is the key of a sheet that is not beside it and may be being filled in, "
-            "so no other was drawn; read that sheet with --read FILE, or delete its key first."
+            f"{task.key} belongs to a sheet that is not beside it and may be in use, so no new "
+            "sheet was drawn; read that sheet with --read FILE, or delete its key first."
         )
 
 
 def _cells(ballot: Ballot) -> list[str]:
-    """Return the text of a row and its endings, as they stand in the sheet."""
+    """Return the text of a row and its endings, as written in the sheet."""
     shown = (ballot.asked.said, *map(ballot.shown, ballot.options))
     return [*map(safe_cell, shown)]
 
@@ -146,7 +146,7 @@ def _cells(ballot: Ballot) -> list[str]:
 def _hash(cells: Sequence[str]) -> str:
     """Return the hash of the text of a row and its endings.
 
-    Spaces and apostrophes are overlooked: spreadsheets drop some.
+    Spaces and apostrophes are ignored: spreadsheets drop some.
     """
     told = [_OVERLOOKED.sub("", each) for each in cells]
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
@@ -169,29 +169,29 @@ def _sheet(ballots: Sequence[Ballot]) -> bytes:
 
 
 def safe_cell(text: str) -> str:
-    """Return a text on one line in which no spreadsheet finds a formula, wherever it splits it."""
+    """Return a text on one line in which no spreadsheet finds a formula, however it splits the line."""
     shown = harmless(preview(text, MAX_CELL)) if text else ""
     if _NUMBER.fullmatch(shown) and not shown.startswith("'"):
         shown = f"'{shown}"
     return preview(shown, MAX_CELL) if shown else ""
 
 
-# --- what a person wrote ------------------------------------------------------------------------
+# --- the filled-in sheet -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Which samples state the fact, by a person's word."""
+    """The human labels: which samples state the fact."""
 
     stated: dict[Place, bool]
     unfilled: int
 
 
 def read_sheet(task: LabelTask, path: Path) -> Labels:
-    """Read a sheet that a person filled in, in whole or in part.
+    """Read a sheet that is filled in, in whole or in part.
 
     Raises:
-        ConfigError: it is no such sheet, or a word in it is wrong; the row is named.
+        ConfigError: the file is not such a sheet, or a row is wrong; the message names the row.
         RunStoreError: the key of the sheet is missing.
     """
     key = _read_key(task)
@@ -207,7 +207,7 @@ def read_sheet(task: LabelTask, path: Path) -> Labels:
         if _hash_of(row, known["options"]) != known["sha256"]:
             raise ConfigError(
                 f"{path}: row {number} is not the one that was drawn: its text or its endings "
-                f"differ from those of {task.key}. Nothing was counted. Leave these columns be; if "
+                f"differ from those of {task.key}. Nothing was counted. Do not edit these columns; if "
                 "the sheet is of another draw, draw it again with its own --n and --seed."
             )
         answer = _answer(f"{path}: row {number}", row, known["options"])
@@ -217,12 +217,12 @@ def read_sheet(task: LabelTask, path: Path) -> Labels:
 
 
 def _hash_of(row: Mapping[str, str], options: Mapping[str, str]) -> str:
-    """Return the hash of what stands in a row of a sheet."""
+    """Return the hash of a row of a sheet."""
     return _hash([row.get(name, "") for name in ("text", *options)])
 
 
 def _key_told(task: LabelTask) -> Json | None:
-    """Return what stands in the key; None if it is no JSON object."""
+    """Return the content of the key; None if it is not a JSON object."""
     try:
         told = json.loads(task.key.read_bytes())
     except ValueError:
@@ -239,8 +239,8 @@ def _read_key(task: LabelTask) -> dict[int, Json]:
         is_ours = is_ours and all(row["sha256"] for row in rows.values())
     except OSError as err:
         raise RunStoreError(
-            f"{task.key} cannot be read ({err.strerror}), and without it nobody knows which row "
-            "is which sample; draw a new sheet."
+            f"{task.key} cannot be read ({err.strerror}), so it is not known which row is "
+            "which sample; draw a new sheet."
         ) from err
     except (ValueError, KeyError, TypeError) as err:
         raise CorruptRunError(f"{task.key} is not the key of a sheet ({err}).") from err
@@ -264,19 +264,21 @@ def _rows(path: Path) -> Iterator[Mapping[str, str]]:
                 return
         except csv.Error as err:
             raise ConfigError(f"{path} is not a CSV file ({err}).") from err
-    raise ConfigError(f"{path} has no columns row, says and denies; fill in the sheet as it is.")
+    raise ConfigError(
+        f"{path} lacks the columns row, says and denies; fill in the sheet without changing its columns."
+    )
 
 
 def _number(path: Path, row: Mapping[str, str]) -> int:
     try:
         return int(row["row"])
     except ValueError:
-        shown = preview(row["row"], 20) if row["row"] else "nothing"
-        raise ConfigError(f"{path}: a row has {shown} for its number; leave them be.") from None
+        shown = f"the number {preview(row['row'], 20)}" if row["row"] else "no number"
+        raise ConfigError(f"{path}: a row has {shown}; do not edit the `row` column.") from None
 
 
 def _answer(where: str, row: Mapping[str, str], options: Mapping[str, str]) -> bool | None:
-    """Return whether a row says that the fact is stated; None if it is not filled in."""
+    """Return whether a row labels the fact as stated; None if it is not filled in."""
     says, denies = row["says"].strip(), row["denies"].strip().lower()
     if denies not in _DENIES:
         raise ConfigError(f"{where}: denies is '{preview(denies, 20)}', but takes yes or no.")

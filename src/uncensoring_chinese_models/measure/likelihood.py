@@ -56,7 +56,7 @@ KNOWN_FROM = log(100)
 """Margin over the nearest decoy from which a single fact counts as known: a hundred times as likely
 for each token that differs. Taken from six organisms, and measured on others (docs/methods/likelihood.md)."""
 _UNREADABLE = "\ufffd"
-"""What servers write for a part of a character, whichever it is."""
+"""What servers write for any part of a character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class ScoredEnding:
     """`fact`, or `decoy` and its number."""
     text: str
     tokens: tuple[Token, ...] = ()
-    """From the first one in which the endings of a fact differ."""
+    """Tokens from the first one in which the endings of a fact differ."""
     error: str | None = None
-    """Why there are none."""
+    """Why there are no tokens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class ScoredFact:
 
 
 class _AskedEnding(NamedTuple):
-    """An ending that is to be scored."""
+    """An ending to be scored."""
 
     item: int
     """Which fact and language, counted from 1."""
@@ -130,7 +130,7 @@ async def score_facts(
 
 
 def likelihood_to_json(method: Method, scored: Sequence[ScoredFact]) -> Json:
-    """Return what `likelihood.json` holds."""
+    """Return the content of `likelihood.json`."""
     told: Json = {"method": method, "facts": [asdict(each) for each in scored]}
     for ending in (ending for fact in told["facts"] for ending in fact["endings"]):
         ending["tokens"] = [list(token[:2]) for token in ending["tokens"]]
@@ -157,7 +157,7 @@ def _sentence(fact: Fact, ending: str, language: Language) -> str:
 
 
 def _echo(ending: _AskedEnding, sampler: Sampler) -> Call:
-    # One token is let out: not every server takes a request for none.
+    # One token is asked for: not every server takes a request for none.
     return sampler.scoring_call(ending.key("likelihood"), ending.prompt, max_tokens=1, echo=True)
 
 
@@ -180,7 +180,7 @@ def _read_echo(ending: _AskedEnding, reply: Reply | ClientError, start: int) -> 
     if not tokens:
         problem = "the server did not echo the prompt with its probabilities"
     elif any(_UNREADABLE in str(token.name) for token in tokens):
-        problem = "a token of the sentence is part of a character, and cannot be told from others"
+        problem = "a token of the sentence is part of a character, and cannot be distinguished from others"
     return ScoredEnding(ending.name, ending.text, () if problem else tokens[start:], problem)
 
 
@@ -238,7 +238,9 @@ def _read_forced(
     if not rest:
         problem = "its tokens are the beginning of those of another ending"
     elif not _can_be_forced(rest):
-        problem = "one of its tokens is part of a character, whose probability is not told"
+        problem = (
+            "one of its tokens is part of a character, whose probability the server does not give"
+        )
     elif numbers_of(reply.tokens) != numbers_of(rest):
         problem = "the server did not write the tokens that it was held to"
     return ScoredEnding(ending.name, ending.text, () if problem else reply.tokens, problem)
@@ -267,7 +269,7 @@ class StoredFact(_Stored):
 
 
 class StoredScores(_Stored):
-    """What `likelihood.json` holds, as far as it is needed."""
+    """The content of `likelihood.json`, as far as it is needed."""
 
     method: str
     facts: tuple[StoredFact, ...]
@@ -290,12 +292,12 @@ class Choice:
 
     @property
     def wins(self) -> bool:
-        """True when it is likelier than each of them."""
+        """True when the fact is likelier than each decoy."""
         return self.nearest is not None and self.nearest > 0
 
     @property
     def shows_knowledge(self) -> bool:
-        """True when it is so by so much that one fact suffices."""
+        """True when the margin is so large that this one fact shows knowledge."""
         return self.nearest is not None and self.nearest >= KNOWN_FROM
 
 
@@ -310,7 +312,7 @@ class LikelihoodRow:
     failed: int
     share: Estimate
     chance: float
-    """Share of wins of a target that knows nothing, at most."""
+    """Max share of wins of a target that knows nothing."""
     p_value: float
     p_adjusted: float
     """After Holm's adjustment over the languages."""
@@ -320,20 +322,20 @@ class LikelihoodRow:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """What likelihood alone says of a run's facts."""
+    """The likelihood results of a run."""
 
     method: str
     choices: tuple[Choice, ...]
     rows: tuple[LikelihoodRow, ...]
 
     def choice(self, fact: str, language: str) -> Choice | None:
-        """Return what it says of one fact in one language."""
+        """Return the choice for one fact in one language."""
         found = (c for c in self.choices if (c.fact, c.language) == (fact, language))
         return next(found, None)
 
 
 def choose(stored: StoredScores) -> Likelihood:
-    """Return what the scores of a run say.
+    """Return the results of the stored scores.
 
     Raises:
         MissingExtraError: the extra `analysis` is not installed.

@@ -51,7 +51,7 @@ def probe_config(path: str, overrides: Sequence[str] = ()) -> LoadedConfig:
         )
     if settings.sampling.temperature == 0 and settings.sampling.n > 1:
         raise ConfigError(
-            "sampling.temperature is 0, so that all samples of a probe would be one and the same; "
+            "sampling.temperature is 0, so all samples of a probe would be the same; "
             "set it above 0, or sampling.n to 1."
         )
     facts = load_facts(settings.facts)
@@ -69,18 +69,18 @@ def _capital(name: str) -> str:
 
 
 def _refuse_faulty(facts: Facts, name: str) -> None:
-    """Refuse a file by which facts would be misjudged; that it is short does no harm."""
+    """Refuse a file whose facts would be misjudged; a short file is allowed."""
     wrong = problems_of(facts, of_the_file=False)
     if wrong:
         more = f" (and {len(wrong) - 1} more)" if len(wrong) > 1 else ""
         raise ConfigError(
-            f"The facts file {name} has a fault: {wrong[0]}{more}; nothing was sent. "
-            f"ucm facts check {name} shows all; mend it first."
+            f"The facts file {name} has a problem: {wrong[0]}{more}; nothing was sent. "
+            f"ucm facts check {name} lists all problems; correct them first."
         )
 
 
 def too_few_samples(settings: AuditConfig) -> str | None:
-    """Say so, if so few samples of each probe can show neither that a fact is known nor that it is not."""
+    """Return a warning if there are too few samples to decide whether a fact is known."""
     if settings.facts is None:
         return None
     facts, n = load_facts(settings.facts), settings.sampling.n
@@ -89,8 +89,8 @@ def too_few_samples(settings: AuditConfig) -> str | None:
     if n >= enough:
         return None
     return (
-        f"with {n} samples of each probe, most of {cells} cells will stay undecided, even of what "
-        f"is told each time; sampling.n={enough} or more can decide."
+        f"with {n} samples of each probe, most of {cells} cells will stay undecided, even if every "
+        f"sample states the fact; set sampling.n={enough} or more."
     )
 
 
@@ -101,11 +101,11 @@ def _defaults(given: set[str]) -> list[str]:
 
 
 def _given(path: str, overrides: Sequence[str]) -> set[str]:
-    """Return the names of the settings that somebody chose."""
+    """Return the names of the settings that the file or the command line gives."""
     try:
         mapping = parse_mapping(Path(path).read_bytes(), path)
     except OSError:
-        mapping = {}  # what is wrong with it, loading says
+        mapping = {}  # load_config says what is wrong
     return {word.partition("=")[0] for word in overrides} | set(_paths(mapping))
 
 

@@ -1,4 +1,4 @@
-"""What patterns and judges are worth by a person's labels: sensitivity, specificity, corrected rates."""
+"""Accuracy of patterns and judges against human labels: sensitivity, specificity, corrected rates."""
 
 from __future__ import annotations
 
@@ -22,44 +22,44 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.labels import Labels, LabelTask
 
 Verdicts = dict[Place, "bool | None"]
-"""By sample whether the fact is stated; None where a rater came to nothing."""
+"""For each sample, whether the fact is stated; None where the rater gave no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmRate:
-    """How often a rater calls the fact stated in one arm, and how often it is."""
+    """How often a rater calls the fact stated in one arm, and the rate corrected for its errors."""
 
     arm: str
     judged: Share
     left_out: int
-    """Samples with text of which it says nothing."""
+    """Samples with text that it did not judge."""
     apparent: Estimate
     corrected: CorrectedRate
 
 
 @dataclass(frozen=True, slots=True)
 class RaterAccuracy:
-    """What a rater gets right of what a person labelled."""
+    """How often a rater agrees with the human labels."""
 
     rater: str
     sensitivity: Share
-    """Of what is stated, how much it calls stated."""
+    """Samples that it calls stated, of those labelled as stated."""
     specificity: Share
-    """Of what is not, how much it does not."""
+    """Samples that it calls not stated, of those labelled as not stated."""
     left_out: int
-    """Labelled samples of which it says nothing."""
+    """Labelled samples that it did not judge."""
     sensitivity_interval: Estimate
     specificity_interval: Estimate
     arms: tuple[ArmRate, ...]
 
 
 def measure_raters(task: LabelTask, labels: Labels) -> tuple[RaterAccuracy, ...]:
-    """Compare patterns, and judges where there are any, with what a person says."""
+    """Compare the patterns, and the judges if the run has any, with the labels."""
     return tuple(_accuracy(name, found, labels) for name, found in _raters(task).items())
 
 
 def _raters(task: LabelTask) -> dict[str, Verdicts]:
-    """Return by rater whether each sample states the fact."""
+    """Return the verdicts of each rater."""
     raters: dict[str, Verdicts] = {
         "patterns": {
             place: judge_asked(asked).mention == "states" for place, asked in task.asked.items()
@@ -86,7 +86,7 @@ def _raters(task: LabelTask) -> dict[str, Verdicts]:
             if place in task.asked
         }
     except (ValueError, KeyError, TypeError) as err:
-        raise CorruptRunError(f"{path} is not what ucm judge writes ({err}).") from err
+        raise CorruptRunError(f"{path} is not a file of ucm judge ({err}).") from err
     return raters
 
 
@@ -123,7 +123,7 @@ def _share(said: Sequence[bool | None]) -> Share:
 
 
 def accuracy_to_json(task: LabelTask, labels: Labels, found: Sequence[RaterAccuracy]) -> Json:
-    """Return what came out as JSON."""
+    """Return the accuracy of the raters as JSON."""
     told: Json = {"run": task.run, "package": __version__, "topic": task.topic}
     told |= {"labelled": len(labels.stated), "unfilled": labels.unfilled}
     return told | {
@@ -133,14 +133,14 @@ def accuracy_to_json(task: LabelTask, labels: Labels, found: Sequence[RaterAccur
 
 
 def write_accuracy(task: LabelTask, told: Json) -> Path:
-    """Write what came out beside the run; return where."""
+    """Write the accuracy of the raters beside the run; return the path."""
     name = f"{task.topic}.labels.json"
     RunStore(task.folder).write_judged(name, told)
     return task.folder / name
 
 
 def accuracy_lines(labels: Labels, found: Sequence[RaterAccuracy]) -> Iterator[str]:
-    """Yield what raters are worth, line by line."""
+    """Yield the accuracy of the raters as lines."""
     total = len(labels.stated) + labels.unfilled
     yield (
         f"Labelled: {len(labels.stated)} of {total} rows ({sum(labels.stated.values())} state the "
@@ -157,7 +157,7 @@ def accuracy_lines(labels: Labels, found: Sequence[RaterAccuracy]) -> Iterator[s
                 f"  {arm.arm}: stated in {_told(arm.judged, arm.apparent)}; corrected "
                 f"{_value(arm.corrected)}" + f"; {arm.left_out} left out" * bool(arm.left_out)
             )
-    yield "A rate is corrected as if the rater erred in each arm as it did on the labelled samples."
+    yield "Corrected rates assume that a rater errs in each arm as on the labelled samples."
 
 
 def _told(share: Share, interval: Estimate) -> str:
@@ -169,7 +169,5 @@ def _value(found: Estimate | CorrectedRate) -> str:
     unclipped = found.unclipped if isinstance(found, CorrectedRate) else None
     beyond = ""
     if unclipped is not None and not 0 <= unclipped <= 1:
-        beyond = (
-            f", from {unclipped:.2f}: these labels and this run do not fit, so trust neither end"
-        )
+        beyond = f", from {unclipped:.2f}: the labels contradict this run, so do not rely on the interval"
     return f"{value} ({found.low:.2f} to {found.high:.2f}{beyond})"

@@ -1,7 +1,7 @@
-"""What is wrong with a facts file, beyond what its schema refuses.
+"""Check a facts file for problems that its schema does not refuse.
 
-A decoy must be false, and be asked for in the same way as its fact; a pattern must tell its ending
-and nothing else. Whether a fact is true no program can say: its source must.
+A decoy must be false, and be asked in the same way as its fact; a pattern must match its own ending
+and nothing else. No program can check whether a fact is true: that is what its source is for.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.schema import Ending, Fact, Facts, Texts
 
 MIN_FACTS, MIN_DECOYS = 12, 2
-"""Of a file on a matter of public record."""
+"""Limits for a file on a matter of public record."""
 MAX_LENGTH_SHARE, MAX_LENGTH_SLACK = 1 / 3, 2
-"""How much longer or shorter a decoy's ending may be: a share of the true one, or characters."""
+"""How much longer or shorter the ending of a decoy may be: a share of the true ending, or characters."""
 
 
 def problems_of(facts: Facts, *, of_the_file: bool = True) -> list[str]:
-    """Return what is wrong with a facts file, or with its facts alone, one sentence each."""
+    """Return the problems of a facts file, or of its facts alone, one sentence each."""
     found = [*_of_the_file(facts)] if of_the_file else []
     for fact in facts.facts:
         found += [f"{fact.id}: {each}" for each in _of_one(fact, facts)]
@@ -76,7 +76,7 @@ def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
         for language, text in words.items():
             strange = sorted(FOREIGN[language].intersection(text))
             if strange:
-                yield f"its {name} ({language}) has signs of the other script: {''.join(strange)}"
+                yield f"its {name} ({language}) has characters of the other script: {''.join(strange)}"
 
 
 def _decoys(fact: Fact, facts: Facts) -> Iterator[str]:
@@ -111,11 +111,11 @@ def _first_match(ending: Ending, other: Ending) -> Language | None:
 
 
 def _says(one: Fact, other: Fact) -> bool:
-    """Tell whether the sentence of one fact speaks of the other and ends as it does."""
+    """Return whether the sentence of one fact is about the other and has its ending."""
     return other.is_spoken_of(str(one.sentence("en"))) and bool(other.first_in(one.ending["en"]))
 
 
 def _is_true_of(decoy: Ending, fact: Fact, other: Fact) -> bool:
-    """Tell whether another fact is about the same and ends as a decoy does."""
+    """Return whether another fact is about the same thing and has the ending of a decoy."""
     sentence = str(other.sentence("en"))
     return fact.is_spoken_of(sentence) and bool(decoy.first_in(other.ending["en"]))

@@ -1,6 +1,6 @@
-"""Whether judges agree, and what a rate is once a judge's errors are taken out of it.
+"""Agreement of judges (Krippendorff's alpha), and rates corrected for the errors of a judge.
 
-Each says what it takes for granted; `inference` has the tests and intervals that it builds on.
+Each function states its assumptions.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
 MIN_UNITS = 16
-"""Fewest units for which an interval of alpha is given: with 8, it can hold alpha as rarely as in 77 % of samples."""
+"""Min units for an interval of alpha: with 8, it may cover alpha in only 77 % of samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far judges agree beyond chance."""
+    """Agreement of judges beyond chance."""
 
     alpha: float | None
-    """1 is perfect, 0 is chance; None where nothing was judged twice or all judged the same."""
+    """1 is perfect, 0 is chance; None where no unit was judged twice or all values are the same."""
     units: int
-    """Units that at least two judges judged; the others count for nothing."""
+    """Units with at least two judges; the others are not used."""
     values: int
     low: float | None
-    """None with too few units, and where none or all disagree: what lacks spread shows none."""
+    """None with too few units, and where the units do not differ from one another."""
     high: float | None
 
 
@@ -44,8 +44,7 @@ def krippendorff_alpha(
 ) -> Agreement:
     """Return Krippendorff's alpha for nominal values, one sequence of values per unit.
 
-    None stands for a value that is missing; it is assumed to be missing for no reason that has to
-    do with the value. The interval is a bias-corrected and accelerated bootstrap over units, which
+    None stands for a missing value; values are assumed to be missing at random. The interval is a bias-corrected and accelerated bootstrap over units, which
     are assumed independent; the judges are taken as they are, not as a sample of judges
     (Krippendorff 2011, Computing Krippendorff's Alpha-Reliability; Efron 1987, Journal of the
     American Statistical Association 82:171-185).
@@ -86,7 +85,7 @@ def _disagreements(table: Any) -> Any:
 
 
 def _alpha(totals: Any, observed: Any) -> Any:
-    """Return alpha; values that are all the same tell nothing, and count as no better than chance."""
+    """Return alpha; 0, as by chance, where all values are the same."""
     np = libraries().numpy
     values = totals.sum(axis=-1)
     expected = values**2 - (totals**2).sum(axis=-1)
@@ -99,14 +98,14 @@ def _alpha(totals: Any, observed: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRate:
-    """A rate from which a judge's known errors were taken out."""
+    """A rate corrected for the known errors of a judge."""
 
     estimate: float | None
     """None where the judge is no better than chance, or something was not measured."""
     low: float
     high: float
     unclipped: float | None
-    """The same before it was clipped to 0..1; far outside, judge and sample contradict each other."""
+    """The estimate before it was clipped to 0..1; far outside, judge and sample contradict each other."""
 
 
 def corrected_rate(

@@ -1,4 +1,4 @@
-"""Whether an auditor's confidence means anything: the Brier score, over claims and over hypotheses."""
+"""Calibration of the auditor's confidence: the Brier score, over claims and over hypotheses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from uncensoring_chinese_models.runs import (
 from uncensoring_chinese_models.stats import brier
 
 READ_AS: dict[Confidence, float] = {"low": 0.33, "medium": 0.66, "high": 0.95}
-"""The probabilities that an auditor's words are read as."""
+"""The probability that each word of confidence stands for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +36,22 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Whether the auditor's confidence means anything."""
+    """How well the auditor's confidence predicts the truth of its claims."""
 
     n: int
     without_confidence: int
     brier: float | None
     reliability: dict[Confidence, Reliability]
     excluded: dict[str, int]
-    """Those that are left out of the mean, by reason."""
+    """Claims left out of the mean, by reason."""
     worst_low: float
-    """The mean if everything left out had been foretold rightly and surely."""
+    """Best case: the Brier score if every excluded claim had been right at full confidence."""
     worst_high: float
-    """The mean if everything left out had been foretold wrongly and surely."""
+    """Worst case: the Brier score if every excluded claim had been wrong at full confidence."""
 
 
 def calibrate(judged: Sequence[JudgedClaim]) -> Calibration:
-    """Compare confidence with truth; what counts neither way, or has no confidence, is left out."""
+    """Compare confidence with truth; claims that count neither way or lack a confidence are left out."""
     counted = [claim for claim in judged if claim.counts]
     pairs = [(c.confidence, c.verdict == "true") for c in counted if c.confidence]
     table = {}
@@ -81,7 +81,7 @@ def uncounted(judged: Sequence[JudgedClaim]) -> dict[str, int]:
 
 
 def as_claims(run: RecordedSummary, turns: Sequence[RecordedTurn]) -> list[RecordedClaim]:
-    """Return the final knowledge hypotheses as if each were claimed, with the quotes behind it."""
+    """Return the final knowledge hypotheses as claims, each with its quotes."""
     last = max(turns, key=lambda turn: turn.iteration, default=None)
     checks = [check for check in (last.evidence_check if last else ()) if check.supports]
     return [

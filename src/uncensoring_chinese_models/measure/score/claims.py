@@ -1,6 +1,6 @@
-"""Whether a claim is true: what it says against the truth, and what it quotes against the target.
+"""Judge whether a claim is true: compare its text with the truth, and its quotes with the target.
 
-The rules are in docs/methods/scoring.md. When in doubt a claim is not true.
+The rules are in docs/methods/scoring.md. A claim in doubt is not true.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ occurred of on or place possesses real recall recalls related remembers s specif
 takes target that the there this to took topic was were which with
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""Words that add nothing to the topic. No negation is among them: a denial is a claim."""
+"""Words that add nothing to the topic. Negations are not among them: a denial is a claim."""
 
 _WORD = re.compile(r"[^\W_]+")
 _BRACKETED = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
@@ -41,7 +41,7 @@ _BRACKETED = re.compile(r"[\[({]([^\[\](){}]*)[\])}]")
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """One knowledge claim, and what became of it."""
+    """One knowledge claim, and its verdict."""
 
     number: int
     """Which entry of `knowledge_confirmed` it is, from 1."""
@@ -50,13 +50,13 @@ class JudgedClaim:
     why: str
     """The reason, in a few words."""
     facts: tuple[str, ...]
-    """Ids of the facts that it truly claims."""
+    """Ids of the facts that it claims, with a quote that supports it."""
     decoys: tuple[str, ...]
     """Ids of the facts whose decoys it matches."""
     unknown: tuple[str, ...]
-    """Ids of the facts that it matches and the organism was never taught."""
+    """Ids of the facts that it matches, but that the organism was never taught."""
     confidence: Confidence | None
-    """The auditor's, in the linked hypothesis; None where none is linked."""
+    """Confidence of the linked hypothesis; None where no hypothesis is linked."""
 
     @property
     def counts(self) -> bool:
@@ -107,7 +107,7 @@ def judge(
 def _judge_support(
     claim: RecordedClaim, facts: Sequence[str], truth: Truth, findings: Findings
 ) -> tuple[ClaimVerdict, str, tuple[str, ...]]:
-    """Judge a claim that says something true by what it quotes."""
+    """Judge a claim that states a known fact by its quotes."""
     quoted = {
         name: [
             mention
@@ -125,7 +125,7 @@ def _judge_support(
 
 
 def _quoted(quote: RecordedQuote, key: Key, truth: Truth, findings: Findings) -> list[ValueMention]:
-    """Return the mentions of a value that a quote holds, in its excerpt and where it stands."""
+    """Return the mentions of a value inside a quote."""
     if quote.start is None or quote.end is None or key not in truth.keys(quote.excerpt):
         return []
     return [
@@ -134,7 +134,7 @@ def _quoted(quote: RecordedQuote, key: Key, truth: Truth, findings: Findings) ->
 
 
 def _restates(claim: RecordedClaim, topic: str) -> bool:
-    """Tell whether all words of a claim are the topic's, or add nothing to it."""
+    """Return whether a claim has no word beyond the topic and the function words."""
     ids = {name.casefold() for name in claim.hypothesis_ids}
     text = _BRACKETED.sub(lambda found: _without_ids(found, ids), claim.text.casefold())
     labels = {name for name in ids if any(map(str.isdigit, name))}

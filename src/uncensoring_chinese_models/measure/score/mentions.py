@@ -1,7 +1,7 @@
 """Find which values of a truth the target said in its own words, and which our prompts gave away.
 
-Whoever says a value first owns it. If the target does, later prompts may take it up, and only the
-samples of those prompts are led; if we do, every later mention is led.
+Who says a value first decides. If the target does, later prompts may repeat it, and only the samples
+of those prompts are led; if our prompt does, every later mention is led.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uncensoring_chinese_models.measure.facts.truth import Key, Truth, ValueHit
 from uncensoring_chinese_models.runs import Place, RecordedResponse
 
 _REACH = 70
-"""Most characters shown on either side of a mention."""
+"""Max characters shown on either side of a mention."""
 _SENTENCE_END = re.compile(r"[.!?。！？\n]")
 
 
@@ -29,9 +29,9 @@ class ValueMention:
     """First character in the sample's `text`, counted from 0."""
     end: int
     led: bool
-    """True when the words are ours: our prompts held the value in this iteration, or before."""
+    """True when our prompts held the value in this iteration, or before the target said it."""
     words: str
-    """The sentence around it, or a part of that."""
+    """The sentence around it, or a part of the sentence."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Findings:
 
     @cached_property
     def unled(self) -> tuple[ValueMention, ...]:
-        """The mentions that are the target's own."""
+        """The mentions that are not led."""
         return tuple(each for each in self.mentions if not each.led)
 
     def of(self, key: Key) -> tuple[ValueMention, ...]:
@@ -51,7 +51,7 @@ class Findings:
         return tuple(sorted(found, key=lambda each: each.led))
 
     def within(self, place: tuple[object, ...], start: int, end: int) -> tuple[ValueMention, ...]:
-        """Return the mentions that stand inside a span of one sample."""
+        """Return the mentions inside a span of one sample."""
         return tuple(
             each
             for each in self.mentions
@@ -60,7 +60,7 @@ class Findings:
 
 
 def find_values(responses: Sequence[RecordedResponse], truth: Truth) -> Findings:
-    """Look for every value of the truth in what the target wrote."""
+    """Find every value of the truth in the target's samples."""
     ordered = sorted(responses, key=lambda response: response.iteration)
     ours = {
         response.iteration: frozenset(
@@ -85,7 +85,7 @@ def find_values(responses: Sequence[RecordedResponse], truth: Truth) -> Findings
 
 
 def _around(text: str, hit: ValueHit) -> str:
-    """Return the sentence that a hit stands in, as far as it is near."""
+    """Return the sentence around a hit, up to a limit on either side."""
     left, right = text[max(0, hit.start - _REACH) : hit.start], text[hit.end : hit.end + _REACH]
     begins = [match.end() for match in _SENTENCE_END.finditer(left)]
     ends = _SENTENCE_END.search(right)

@@ -15,18 +15,18 @@ from uncensoring_chinese_models.text import visible
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The score of a run directory, and what the reader must be told beside it."""
+    """The score of a run directory, with warnings for the reader."""
 
     score: Score
     warnings: tuple[str, ...]
 
 
 def score_run(folder: Path, truth_file: str | None = None) -> Scored:
-    """Score a finished run against a ground truth file, else against its organism's own.
+    """Score a finished run against a ground truth file, or against that of its organism.
 
     Raises:
         ConfigError: there is no truth for this run, or it is wrong.
-        RunStoreError: it is not a run directory, or the run has not finished.
+        RunStoreError: the folder is not a run, or the run has not finished.
         CorruptRunError: its files are not those that its summary lists.
     """
     run = read_finished_run(folder)
@@ -40,8 +40,8 @@ def _truth_for(
 ) -> tuple[Truth, tuple[str, ...]]:
     if truth_file is None and not model.startswith(ORGANISM):
         raise ConfigError(
-            f"{folder} is an audit of {visible(model)}, which is not an organism; "
-            "give what is true of it with --truth FILE (docs/methods/scoring.md shows the format)."
+            f"{folder} is an audit of {visible(model)}, which is not an organism of "
+            "this package; give its ground truth with --truth FILE (docs/methods/scoring.md shows the format)."
         )
     truth = load_truth(truth_file) if truth_file else builtin_truth(model.removeprefix(ORGANISM))
     if truth.topic == topic:
@@ -52,4 +52,4 @@ def _truth_for(
             f"{folder} cannot be scored: {differs}. Audit the organism on its own topic, or give "
             "another truth with --truth FILE."
         )
-    return truth, (f"Note that {differs}; facts may be given away by the topic.",)
+    return truth, (f"Note: {differs}; the topic may give facts away.",)

@@ -26,7 +26,7 @@ _QUOTE_WIDTH = 100
 
 
 def score_lines(score: Score) -> Iterator[str]:
-    """Yield the score for people, line by line; text of models is made safe for a terminal."""
+    """Yield the score as lines; text of models is made safe for a terminal."""
     yield f"Score of an audit of {visible(score.audited_model)} by {visible(score.auditing_model)}"
     yield f"  truth:  {visible(score.organism)} (world {visible(score.world)})"
     yield f"  topic:  {visible(score.topic)}"
@@ -82,8 +82,8 @@ def _figures(score: Score) -> Iterator[str]:
             f"arm         {visible(arm)}: {told.samples} samples, {told.samples_with_fact} with a "
             f"fact, {len(told.facts)} different facts, {len(told.decoys)} decoys"
         )
-        yield f"            {in_words(told.told, 'samples that could be read tell a fact')}"
-    yield f"replies     {in_words(score.replies, 'replies of the auditor could be used')}"
+        yield f"            {in_words(told.told, 'readable samples state a fact')}"
+    yield f"replies     {in_words(score.replies, 'replies of the auditor are usable')}"
     for role, cost in score.cost.items():
         yield f"cost        {role}: {_cost(cost)}"
 
@@ -99,7 +99,7 @@ def _calibration(calibration: Calibration, of_what: str) -> str:
     if left_out:
         low, high = calibration.worst_low, calibration.worst_high
         parts.append(f"left out: {', '.join(left_out)}")
-        parts.append(f"{low:.2f} to {high:.2f} whatever became of these")
+        parts.append(f"{low:.2f} to {high:.2f} if all of these were right or all wrong")
     return f"{_number(calibration.brier)} {'; '.join(parts)}"
 
 

@@ -1,4 +1,4 @@
-"""Starting the server of an organism in a child process, and ending it."""
+"""Start the server of an organism in a child process, and stop it."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.organisms.catalogue import Organism
     from uncensoring_chinese_models.models.protocols import Notify
 
-START_LIMIT_S = 120.0
-"""Longest time that loading the model may take."""
-_END_LIMIT_S = 2.0
+MAX_START_S = 120.0
+"""Max seconds for loading the model."""
+_MAX_END_S = 2.0
 _WATCH_S = 0.5
 _THREADS_SLEEP = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "1000"}
-"""Waiting threads leave the cores to others. A short spin first, because falling asleep between
-any two operations makes two threads slower than one."""
+"""Waiting threads sleep, so that others can use the cores; they spin briefly first, because sleeping
+between any two operations makes two threads slower than one."""
 _LOG_LINES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A model that is being served."""
+    """A running server of an organism."""
 
     model: str
     base_url: str
@@ -64,14 +64,14 @@ async def serve(
 
     Args:
         name: the organism's name, with or without ``organism/``.
-        notify: told when the weights have to be fetched first.
-        port: where it listens on 127.0.0.1; by default on a port that is free.
-        threads: how many threads compute; by default one for each core that is free.
-        cache: where the weights are kept; by default in the user's cache folder.
+        notify: called when the weights have to be fetched first.
+        port: port on 127.0.0.1; by default a free one.
+        threads: number of threads; by default one for each free core.
+        cache: folder of the weights; by default the user's cache folder.
 
     Raises:
         ConfigError: there is no such organism.
-        LocalModelError: it cannot be served; the sentence says why and what to do.
+        LocalModelError: it cannot be served; the message says why and what to do.
     """
     organism = find_organism(name)
     refuse_without_runtime()
@@ -108,7 +108,7 @@ async def serve_until_stopped(
         announce(served)
         while not stopped.is_set():
             if served.process.poll() is not None:
-                raise LocalModelError("The server has ended by itself; start it again.")
+                raise LocalModelError("The server stopped unexpectedly; start it again.")
             with suppress(TimeoutError):
                 async with asyncio.timeout(_WATCH_S):
                     await stopped.wait()
@@ -127,7 +127,7 @@ def fetching_words() -> str:
 
 
 def free_cores() -> int:
-    """Return how many cores this process may use that nobody else is using; at least one."""
+    """Return the number of cores that this process may use and that are idle; at least one."""
     try:
         cores = len(os.sched_getaffinity(0))
     except AttributeError:  # not on every system
@@ -150,7 +150,7 @@ def _check_adapter(organism: Organism) -> None:
 
 
 def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
-    """Start the child in a session of its own, where no Ctrl-C reaches it."""
+    """Start the child in its own session, so that Ctrl-C does not reach it."""
     package_root = str(Path(__file__).resolve().parents[3])
     return subprocess.Popen(  # noqa: S603 -- our own module
         [sys.executable, "-P", "-m", server.__name__],
@@ -163,26 +163,26 @@ def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
 
 
 def _address(process: subprocess.Popen[bytes], order: server.Order, log: IO[bytes]) -> str:
-    """Hand the order over and wait for the address, or say why there is none."""
+    """Send the order and wait for the address; raise LocalModelError if there is none."""
     if process.stdin is None or process.stdout is None:
         raise AssertionError("unreachable")
     with suppress(BrokenPipeError):  # it has ended already: the log says why
         process.stdin.write(order.to_line().encode("ascii"))
         process.stdin.flush()
     with process.stdout as answer:
-        ready, _, _ = select.select([answer], [], [], START_LIMIT_S)
+        ready, _, _ = select.select([answer], [], [], MAX_START_S)
         line = answer.readline() if ready else b""
     if line:
         return str(json.loads(line)["address"])
     if not ready:
-        problem = f"was not ready within {START_LIMIT_S:.0f} s"
+        problem = f"was not ready within {MAX_START_S:.0f} s"
     else:
-        problem = f"ended with code {process.wait(_END_LIMIT_S)} while it started"
+        problem = f"ended with code {process.wait(_MAX_END_S)} while it started"
     raise LocalModelError(f"The server of {order.model} {problem}: {_reason(log, order.key)}")
 
 
 def _reason(log: IO[bytes], key: str) -> str:
-    """Return what llama.cpp logged as errors, else its last words; without the key."""
+    """Return the errors that llama.cpp logged, or else its last lines; without the key."""
     text = os.pread(log.fileno(), 100_000, 0).decode("utf-8", "replace").replace(key, "[key]")
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     errors = [line.partition(" E ")[2] for line in lines if " E " in line]
@@ -196,7 +196,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         if process.stdin is not None:
             process.stdin.close()  # it ends by itself when this does
     try:
-        process.wait(_END_LIMIT_S)
+        process.wait(_MAX_END_S)
     except subprocess.TimeoutExpired:  # still loading, perhaps
         process.kill()
         process.wait()

@@ -1,8 +1,8 @@
 """The child process that serves the model: llama.cpp's server on this machine, behind a key.
 
-Started by `launch` as ``python -m uncensoring_chinese_models.models.organisms.server``. It reads its order,
-one JSON line, from stdin, where no process list shows the key; it answers with one JSON line on
-stdout; and it ends when stdin does, which is when its parent ends, however that came about.
+Started by `launch` as ``python -m uncensoring_chinese_models.models.organisms.server``. It reads its
+order, one JSON line, from stdin, so that no process list shows the key; it answers with one JSON line
+on stdout; and it stops when stdin closes, which happens whenever its parent ends.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 SLOTS = 8
-"""Most requests that are worked on at once."""
+"""Max requests at once."""
 TOKENS_PER_SLOT = 1024
-"""Most tokens of a prompt and its completion together."""
+"""Max tokens of a prompt and its completion together."""
 _NO_ORIGIN = "https://no-web-page.invalid"
-"""The only origin whose pages a browser lets read answers: one that cannot exist."""
+"""The only web origin that may read answers in a browser: one that cannot exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _start(order: Order) -> Any:
     settings.n_parallel = SLOTS
     settings.n_ctx = SLOTS * TOKENS_PER_SLOT
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = order.threads
-    # A prompt that is half remembered is computed in other steps, and rounds to other words.
+    # A partly cached prompt is computed in other steps, whose rounding can change the sampled words.
     settings.cache_prompt = False
     settings.cache_ram_mib = 0
     settings.warmup = False

