@@ -169,7 +169,8 @@ def refuse_failed(results: Iterable[CheckResult]) -> None:
     raise FailedCheckError(
         f"The check {first.where} says no ({numbers}): {first.meaning}{others}. No probe was sent; "
         "only the canaries were paid for. Fix the endpoint or remove the arm and start a new run, "
-        "or resume this run with doctor=report or doctor=off."
+        "or resume this run with doctor=report or doctor=off (if it had ended before, that restores "
+        "its summary and report)."
     )
 
 
