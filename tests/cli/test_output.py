@@ -1,12 +1,16 @@
-"""How a user can call us again: the word that is shown must be one that the shell knows."""
+"""What commands share in their output: the name of the program, and the record of --json."""
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
-from uncensoring_chinese_models.cli.output import our_name
+from uncensoring_chinese_models.cli import output
+from uncensoring_chinese_models.cli.output import Output, our_name
+from uncensoring_chinese_models.errors import RunStoreError
 
 
 @pytest.fixture
@@ -61,3 +65,34 @@ def test_module_is_called_where_there_is_no_command(environment):
     (environment / "ucm").unlink()
 
     assert our_name() == f"{environment / 'python'} -m uncensoring_chinese_models"
+
+
+# --- the record of --json -----------------------------------------------------------------------
+
+
+def test_result_is_a_record_or_lines(capsys):
+    """With --json there is one record with the exit code, and without it there are lines."""
+    assert Output(as_json=True, run_dir="r").finish(["for people"], {"found": 2}, 4) == 4
+    assert json.loads(capsys.readouterr().out) == {"run_dir": "r", "exit_code": 4, "found": 2}
+    assert Output(as_json=False, run_dir="r").finish(["for", "people"], {"found": 2}) == 0
+    assert capsys.readouterr().out == "for\npeople\n"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_error_is_a_record_too_and_is_raised(capsys, as_json):
+    """A program reads the error from stdout; `main` prints it for people."""
+    with pytest.raises(RunStoreError), Output(as_json=as_json, run_dir="r"):
+        raise RunStoreError("It is gone.")
+
+    printed = capsys.readouterr().out
+    expected = {"run_dir": "r", "exit_code": 4, "error": "It is gone."}
+    assert (json.loads(printed) if as_json else printed) == (expected if as_json else "")
+
+
+def test_commands_print_json_in_one_way_only():
+    """No command but `output` turns a record into JSON for the screen."""
+    folder = Path(output.__file__).parent
+    printing = [
+        path.name for path in folder.glob("*.py") if "print(json" in path.read_text("utf-8")
+    ]
+    assert printing == ["output.py"]
