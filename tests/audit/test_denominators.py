@@ -16,7 +16,7 @@ from uncensoring_chinese_models.audit.stances import (
     rate_of_withholding,
     received,
 )
-from uncensoring_chinese_models.cli.progress import Progress
+from uncensoring_chinese_models.cli.progress import ProgressPrinter
 from uncensoring_chinese_models.domain import DELIVERIES, STANCES
 from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
@@ -159,7 +159,7 @@ def test_screen_report_and_score_show_them(run):
     rated = Rate(**run.summary["rates"]["withheld"]["by_arm"]["user_persona"])
     words = in_words(rated, "texts")
     screen = io.StringIO()
-    Progress(screen).finished(run.folder, run.summary, "less")
+    ProgressPrinter(screen).finished(run.folder, run.summary, "less")
     report = (run.folder / "report.md").read_text("utf-8").replace("\\", "")
     files = read_finished_run(run.folder)
     scorecard = "\n".join(score_lines(score(files.ended, files.turns, files.responses, TRUTH)))

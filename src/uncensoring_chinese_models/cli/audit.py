@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from uncensoring_chinese_models.cli.progress import Progress
+    from uncensoring_chinese_models.cli.progress import ProgressPrinter
     from uncensoring_chinese_models.config import LoadedConfig
     from uncensoring_chinese_models.domain import Json, RunKind
 
@@ -104,11 +104,11 @@ def run_audit(loaded: LoadedConfig, resume: str | None, output: Output) -> Finis
     """Run an audit or a probe, show its progress and its result, and say what to do next."""
     from pathlib import Path  # noqa: PLC0415
 
-    from uncensoring_chinese_models.cli.progress import Progress  # noqa: PLC0415
+    from uncensoring_chinese_models.cli.progress import ProgressPrinter  # noqa: PLC0415
     from uncensoring_chinese_models.models import PREFIX  # noqa: PLC0415
     from uncensoring_chinese_models.runner import run_job  # noqa: PLC0415
 
-    progress = Progress(output.stream)
+    progress = ProgressPrinter(output.stream)
     with _resume_explained(progress, output):
         result = run_job(loaded, progress, resume=Path(resume) if resume else None)
     output.head["run_dir"] = str(result.folder)
@@ -129,7 +129,7 @@ def run_audit(loaded: LoadedConfig, resume: str | None, output: Output) -> Finis
 
 
 @contextmanager
-def _resume_explained(progress: Progress, output: Output) -> Iterator[None]:
+def _resume_explained(progress: ProgressPrinter, output: Output) -> Iterator[None]:
     """Print the command that resumes the run if an error ends it, and name its folder in the record."""
     try:
         yield

@@ -37,7 +37,7 @@ _STATUS_WORDS = {
 }
 
 
-class Progress:
+class ProgressPrinter:
     """Prints the progress of a run."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -153,7 +153,7 @@ class CanaryReplies:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """The verdict of one check, and the numbers behind it."""
 
     verdict: CanaryVerdict
@@ -168,7 +168,7 @@ class DoctorCheck:
 
     name: str
     applies: Callable[[CheckedEndpoint], bool]
-    judge: Callable[[CanaryReplies], Finding]
+    judge: Callable[[CanaryReplies], CheckFinding]
     meanings: Mapping[CanaryVerdict, str]
     """What each verdict means for the audit."""
     plan: Callable[[CheckedEndpoint], list[Call]] = lambda checked: []  # noqa: ARG005

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Call, Price, Reply, Reservation, Role
     from uncensoring_chinese_models.errors import ClientError
-    from uncensoring_chinese_models.models.doctor.canaries import DoctorCheck, Finding
+    from uncensoring_chinese_models.models.doctor.canaries import CheckFinding, DoctorCheck
     from uncensoring_chinese_models.models.protocols import ModelClient
     from uncensoring_chinese_models.models.sampling import Sampler
 
@@ -190,7 +190,7 @@ def _planned(pairs: Iterable[tuple[CheckedEndpoint, DoctorCheck]]) -> dict[str, 
 
 
 def _meaning(
-    check: DoctorCheck, judged: Finding, canaries: CanaryReplies, calls: Sequence[Call]
+    check: DoctorCheck, judged: CheckFinding, canaries: CanaryReplies, calls: Sequence[Call]
 ) -> str:
     """Return what a verdict means; if canaries got no answer, that is the meaning."""
     told = judged.meaning or check.meanings[judged.verdict]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import CallKey
-from uncensoring_chinese_models.models.doctor.canaries import Finding
+from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 from uncensoring_chinese_models.models.token_scores import (
     echoed_tokens,
     grammar_of,
@@ -51,7 +51,7 @@ def then_likelihood(canaries: CanaryReplies) -> list[Call]:
     return [canaries.checked.sampler.scoring_call(_key("forced"), start, **fields)]
 
 
-def judge_likelihood(canaries: CanaryReplies) -> Finding:
+def judge_likelihood(canaries: CanaryReplies) -> CheckFinding:
     """Check which method works."""
     echo, forced = canaries.reply("echo"), canaries.reply("forced")
     echoed = () if echo is None else echoed_tokens(echo)
@@ -60,10 +60,10 @@ def judge_likelihood(canaries: CanaryReplies) -> Finding:
     by_force = bool(held) and held == _tokens(canaries)[-_FORCED:]
     numbers: Json = {"echo": by_echo, "forced": by_force}
     if by_echo or by_force:
-        return Finding("yes", numbers)
+        return CheckFinding("yes", numbers)
     tried = [name for name in ("echo", "tokens", "forced") if name in canaries.results]
     has_answer = any(canaries.reply(name) or canaries.is_rejected(name) for name in tried)
-    return Finding("no" if has_answer else "unknown", numbers)
+    return CheckFinding("no" if has_answer else "unknown", numbers)
 
 
 def _tokens(canaries: CanaryReplies) -> list[int]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import Reply
-from uncensoring_chinese_models.models.doctor.canaries import Finding
+from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 from uncensoring_chinese_models.models.templates import without_packing
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def plan_model(checked: CheckedEndpoint) -> list[Call]:
     return [checked.ask_auditor("plain", _messages("Say hello."))]
 
 
-def judge_model(canaries: CanaryReplies) -> Finding:
+def judge_model(canaries: CanaryReplies) -> CheckFinding:
     """Check that the model of the config answers."""
     checked = canaries.checked
     numbers: Json = {"asked": checked.model, "served": [], **_price(checked)}
@@ -72,11 +72,11 @@ def judge_model(canaries: CanaryReplies) -> Finding:
         problem = canaries.problem(name) or {}
         rejected = bool(canaries.results) and all(map(canaries.is_rejected, canaries.results))
         verdict: CanaryVerdict = "no" if rejected else "unknown"
-        return Finding(verdict, numbers | problem)
+        return CheckFinding(verdict, numbers | problem)
     served = sorted({reply.served_model for reply in replies if reply.served_model})
     numbers["served"] = served
     verdicts = {is_same_model(checked.model, name) for name in served}
-    return Finding(_together(verdicts), numbers)
+    return CheckFinding(_together(verdicts), numbers)
 
 
 def _together(verdicts: set[CanaryVerdict]) -> CanaryVerdict:
@@ -135,7 +135,7 @@ def _differ(wanted: Iterable[str], got: Iterable[str], kind: re.Pattern[str]) ->
 # --- provider -----------------------------------------------------------------------------------
 
 
-def judge_provider(canaries: CanaryReplies) -> Finding:
+def judge_provider(canaries: CanaryReplies) -> CheckFinding:
     """Check that only hosts answered that the config allows."""
     named = {
         result.provider
@@ -145,11 +145,11 @@ def judge_provider(canaries: CanaryReplies) -> Finding:
     allowed = _allowed_hosts(canaries.checked)
     numbers: Json = {"allowed": allowed, "answered": sorted(named)}
     if not named:
-        return Finding("unknown", numbers)
+        return CheckFinding("unknown", numbers)
     if allowed is None:
-        return Finding("no" if len(named) > 1 else "unknown", numbers)
+        return CheckFinding("no" if len(named) > 1 else "unknown", numbers)
     known = {_host(name) for name in allowed}
-    return Finding(_together({_is_known(_host(name), known) for name in named}), numbers)
+    return CheckFinding(_together({_is_known(_host(name), known) for name in named}), numbers)
 
 
 def _is_known(host: str, known: set[str]) -> CanaryVerdict:
@@ -185,24 +185,24 @@ def plan_json_mode(checked: CheckedEndpoint) -> list[Call]:
     return [checked.ask_auditor("json", _messages(ask), response_format=wanted)]
 
 
-def judge_json_mode(canaries: CanaryReplies) -> Finding:
+def judge_json_mode(canaries: CanaryReplies) -> CheckFinding:
     """Check that the auditor's endpoint accepts the format and follows it."""
     reply = canaries.reply("json")
     numbers: Json = {"format": canaries.checked.config.auditor_response_format}
     if reply is None:
         judged = _refused_or_unknown(canaries, "json")
-        return Finding(judged.verdict, numbers | judged.numbers)
+        return CheckFinding(judged.verdict, numbers | judged.numbers)
     text = (reply.text or "").strip()
     numbers |= {"is_object": _is_object(text), "finish_reason": reply.finish_reason}
     if numbers["is_object"]:
-        return Finding("yes", numbers)
+        return CheckFinding("yes", numbers)
     may_be_cut = not text or (text.startswith("{") and reply.finish_reason == "length")
-    return Finding("unknown" if may_be_cut else "no", numbers)
+    return CheckFinding("unknown" if may_be_cut else "no", numbers)
 
 
-def _refused_or_unknown(canaries: CanaryReplies, name: str) -> Finding:
+def _refused_or_unknown(canaries: CanaryReplies, name: str) -> CheckFinding:
     problem = canaries.problem(name) or {}
-    return Finding("no" if canaries.refuses_field(name) else "unknown", problem)
+    return CheckFinding("no" if canaries.refuses_field(name) else "unknown", problem)
 
 
 def _is_object(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.models.doctor.canaries import Finding
+from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Call, Json
@@ -42,23 +42,23 @@ def then_stop(canaries: CanaryReplies) -> list[Call]:
     return [canaries.checked.ask(name, OPENING, QUESTION, stop=[word])]
 
 
-def judge_stop(canaries: CanaryReplies) -> Finding:
+def judge_stop(canaries: CanaryReplies) -> CheckFinding:
     """Check that the stop string ends the text where the first text had that word."""
     name = canaries.checked.named("open")
     word = _word_to_stop_at(canaries.text(name))
     if word is None:
-        return Finding("unknown", canaries.problem(name) or {"stop": None})
+        return CheckFinding("unknown", canaries.problem(name) or {"stop": None})
     stopped = canaries.reply(canaries.checked.named("stop"))
     if stopped is None:
-        return Finding("unknown", canaries.problem(canaries.checked.named("stop")) or {})
+        return CheckFinding("unknown", canaries.problem(canaries.checked.named("stop")) or {})
     open_text, text = canaries.text(name), stopped.text or ""
     numbers: Json = {"stop": word, "without_it": len(open_text), "with_it": len(text)}
     numbers["finish_reason"] = stopped.finish_reason
     if text.partition(word)[2].strip():
-        return Finding("no", numbers)
+        return CheckFinding("no", numbers)
     ended_there = open_text.startswith(text.removesuffix(word)) and len(text) < len(open_text)
     ended_there = ended_there and stopped.finish_reason != "length"
-    return Finding("yes" if ended_there else "unknown", numbers)
+    return CheckFinding("yes" if ended_there else "unknown", numbers)
 
 
 def _word_to_stop_at(text: str) -> str | None:
@@ -81,7 +81,7 @@ def plan_prefill(checked: CheckedEndpoint) -> list[Call]:
     ]
 
 
-def judge_prefill(canaries: CanaryReplies) -> Finding:
+def judge_prefill(canaries: CanaryReplies) -> CheckFinding:
     """Check that the model continues a prefilled answer; only two restarts are a no."""
     continued, restarted = [], []
     for kind, (_, _, following, first) in _PREFILLS.items():
@@ -95,34 +95,34 @@ def judge_prefill(canaries: CanaryReplies) -> Finding:
     names = [f"prefill_{kind}" for kind in _PREFILLS]
     numbers["of"] = sum(canaries.reply(name) is not None for name in names)
     if any(continued):
-        return Finding("yes", numbers)
+        return CheckFinding("yes", numbers)
     problem = canaries.problem(*names)
-    return Finding("no" if all(restarted) else "unknown", numbers | (problem or {}))
+    return CheckFinding("no" if all(restarted) else "unknown", numbers | (problem or {}))
 
 
 # --- thinking -----------------------------------------------------------------------------------
 
 
-def judge_thinking(canaries: CanaryReplies) -> Finding:
+def judge_thinking(canaries: CanaryReplies) -> CheckFinding:
     """Check that the reply comes as text and not as reasoning."""
     name = canaries.checked.named("open")
     reply = canaries.reply(name)
     if reply is None:
-        return Finding("unknown", canaries.problem(name) or {})
+        return CheckFinding("unknown", canaries.problem(name) or {})
     text, reasoning = (reply.text or "").strip(), reply.reasoning or ""
     reasoned = len(reasoning) or (reply.usage.reasoning_tokens or 0)
     numbers: Json = {"text": len(text), "reasoning": len(reasoning)}
     numbers["reasoning_tokens"] = reply.usage.reasoning_tokens
     if _may_think(canaries.checked):
-        return Finding("yes" if text and not reasoned else "unknown", numbers)
+        return CheckFinding("yes" if text and not reasoned else "unknown", numbers)
     is_chat, is_cut = canaries.checked.api == "chat", reply.finish_reason in (None, "length")
     if reasoned and is_chat and is_cut and not text:  # text may follow the reasoning
-        return Finding("unknown", numbers)
+        return CheckFinding("unknown", numbers)
     # A raw prompt has closed the reasoning block already, so no reasoning should be split off.
     is_misplaced = reasoned and not (is_chat and text)
     if _THOUGHT.match(text) or is_misplaced:
-        return Finding("no", numbers)
-    return Finding("yes" if text else "unknown", numbers)
+        return CheckFinding("no", numbers)
+    return CheckFinding("yes" if text else "unknown", numbers)
 
 
 def _may_think(checked: CheckedEndpoint) -> bool:
@@ -142,17 +142,17 @@ def plan_samples(checked: CheckedEndpoint) -> list[Call]:
     ]
 
 
-def judge_samples(canaries: CanaryReplies) -> Finding:
+def judge_samples(canaries: CanaryReplies) -> CheckFinding:
     """Check that two equal requests give two texts; equal texts prove nothing."""
     names = [canaries.checked.shared(f"sample_{number}") for number in (1, 2)]
     problem = canaries.problem(*names)
     if problem:
-        return Finding("unknown", problem)
+        return CheckFinding("unknown", problem)
     first, second = (canaries.text(name) for name in names)
     numbers = {"distinct_texts": len({first, second}), "of": 2}
     if not first or not second:
-        return Finding("unknown", numbers, "an answer had no text to compare")
-    return Finding("yes" if first != second else "unknown", numbers)
+        return CheckFinding("unknown", numbers, "an answer had no text to compare")
+    return CheckFinding("yes" if first != second else "unknown", numbers)
 
 
 def plan_seed(checked: CheckedEndpoint) -> list[Call]:
@@ -163,20 +163,22 @@ def plan_seed(checked: CheckedEndpoint) -> list[Call]:
     ]
 
 
-def judge_seed(canaries: CanaryReplies) -> Finding:
+def judge_seed(canaries: CanaryReplies) -> CheckFinding:
     """Check that a seed repeats a text, and that another seed changes it."""
     names = [canaries.checked.shared(f"seed_{number}") for number in (1, 2, 3)]
     if any(canaries.refuses_field(name) for name in names):
-        return Finding("no", canaries.problem(*names) or {}, "the server refuses the field seed")
+        return CheckFinding(
+            "no", canaries.problem(*names) or {}, "the server refuses the field seed"
+        )
     problem = canaries.problem(*names)
     if problem:
-        return Finding("unknown", problem)
+        return CheckFinding("unknown", problem)
     first, again, other = (canaries.text(name).strip() for name in names)
     shortest = min(map(len, (first, again, other)))
     numbers: Json = {"same_seed_same_text": first == again, "other_seed_same_text": first == other}
     numbers["shortest_text"] = shortest
     if shortest < _MIN_TEXT:
-        return Finding("unknown", numbers)
+        return CheckFinding("unknown", numbers)
     if first != again:
-        return Finding("no", numbers)
-    return Finding("unknown" if first == other else "yes", numbers)
+        return CheckFinding("no", numbers)
+    return CheckFinding("unknown" if first == other else "yes", numbers)

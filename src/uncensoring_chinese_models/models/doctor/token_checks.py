@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.models.doctor.canaries import Finding
+from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,7 @@ def plan_special_tokens(checked: CheckedEndpoint) -> list[Call]:
     ]
 
 
-def judge_raw_prompt(canaries: CanaryReplies) -> Finding:
+def judge_raw_prompt(canaries: CanaryReplies) -> CheckFinding:
     """Check that the server adds nothing to the prompt: no chat template, no second BOS."""
     counts = [canaries.prompt_tokens(f"words_{n}") for n in _LENGTHS]
     numbers: Json = {"prompt_tokens": counts}
@@ -74,7 +74,7 @@ def judge_raw_prompt(canaries: CanaryReplies) -> Finding:
         refused = all(map(canaries.is_rejected, ("words_8", canaries.checked.named("open"))))
         why = _why_unknown(canaries) or {"overhead": None}
         verdict: CanaryVerdict = "no" if refused else "unknown"
-        return Finding(
+        return CheckFinding(
             verdict, numbers | why, None if refused else _uncounted(canaries, _words_names())
         )
     exact = _exact_overhead(canaries, overhead)
@@ -83,13 +83,13 @@ def judge_raw_prompt(canaries: CanaryReplies) -> Finding:
     numbers |= {"bos_adds": bos.adds, "bos_sent": bos.is_sent}
     least = overhead if exact is None else min(overhead, exact)
     if least >= max(bos.tokens, 1) + 2:
-        return Finding("no", numbers)
+        return CheckFinding("no", numbers)
     if least > max(bos.tokens, 1):
-        return Finding("unknown", numbers)
-    return Finding(bos.verdict(overhead, exact), numbers)
+        return CheckFinding("unknown", numbers)
+    return CheckFinding(bos.verdict(overhead, exact), numbers)
 
 
-def judge_special_tokens(canaries: CanaryReplies) -> Finding:
+def judge_special_tokens(canaries: CanaryReplies) -> CheckFinding:
     """Check that each special token of the arm's turns is read as one token."""
     overhead = _overhead(canaries)
     tokens = special_tokens_of(canaries.checked)
@@ -97,14 +97,14 @@ def judge_special_tokens(canaries: CanaryReplies) -> Finding:
     if overhead is None or None in counts.values():
         names = [*_words_names(), *map(_special_name, tokens)]
         why = canaries.problem(*names) or {"overhead": overhead}
-        return Finding("unknown", why, _uncounted(canaries, names))
+        return CheckFinding("unknown", why, _uncounted(canaries, names))
     each = {token: ((count or 0) - overhead) / REPEATS for token, count in counts.items()}
     numbers = {"tokens_each": [{"token": token, "each": cost} for token, cost in each.items()]}
     slack = 1.5 / REPEATS  # the overhead of words may be off by one
     if any(cost >= 2 - slack or cost <= slack for cost in each.values()):
-        return Finding("no", numbers)
+        return CheckFinding("no", numbers)
     is_one = all(abs(cost - 1) <= slack for cost in each.values())
-    return Finding("yes" if is_one else "unknown", numbers)
+    return CheckFinding("yes" if is_one else "unknown", numbers)
 
 
 @dataclass(frozen=True, slots=True)
