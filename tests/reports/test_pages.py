@@ -32,7 +32,7 @@ from uncensoring_chinese_models.reports.pages.text import lang, pieces, shown
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
 from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
 from uncensoring_chinese_models.runs.reading import RunFiles
-from uncensoring_chinese_models.text.escape import visible
+from uncensoring_chinese_models.text.escaping import escape
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {"topic": "六四", "audited_model": "a/b", "auditing_model": "c/d"}
@@ -70,7 +70,7 @@ spans = st.lists(st.tuples(st.integers(-5, 60), st.integers(-5, 60)), max_size=6
 def test_a_text_in_pieces_is_the_whole_text_and_marks_what_was_quoted(text, marks, own):
     """No character is lost, added or moved, and a character is marked if a quote holds it."""
     found = pieces(text, marks, own)
-    assert "".join(piece.text for piece in found) == visible(text, newlines=True)
+    assert "".join(piece.text for piece in found) == escape(text, newlines=True)
     quoted = [any(start <= at < end for start, end in marks) for at in range(len(text))]
     expected = "".join(
         shown(char) for char, is_quoted in zip(text, quoted, strict=True) if is_quoted

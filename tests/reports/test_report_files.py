@@ -15,7 +15,7 @@ from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.models.loose import count
 from uncensoring_chinese_models.runner import run as job
 from uncensoring_chinese_models.runs.reading import JUDGED, read_run
-from uncensoring_chinese_models.text.escape import visible
+from uncensoring_chinese_models.text.escaping import escape
 from uncensoring_chinese_models.verify.verification import verify_run
 
 SAMPLING = {"arms": ["user_persona", "assistant"], "n": 2}
@@ -86,7 +86,7 @@ def test_every_excerpt_that_counts_is_marked_in_the_response_that_it_is_from(run
             for sample in responses[check["found_iteration"]]["samples"]
         }
         own = texts[check["arm"], check["sample"]][check["start"] : check["end"]]
-        assert visible(own, newlines=True) in marks_of(page)
+        assert escape(own, newlines=True) in marks_of(page)
 
 
 def test_a_run_of_before_gets_its_page_beside_it(run, capsys):

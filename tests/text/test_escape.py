@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncensoring_chinese_models.text.escape import preview, visible
+from uncensoring_chinese_models.text.escaping import escape, preview
 
 any_text = st.text(st.characters(exclude_categories=()))
 
@@ -73,13 +73,13 @@ KEPT = {
 @pytest.mark.parametrize(("text", "shown"), SHOWN.values(), ids=SHOWN)
 def test_what_a_terminal_would_obey_or_hide_is_spelled_out(text, shown):
     """Every control, invisible and unencodable character appears as its code point."""
-    assert visible(text) == shown
+    assert escape(text) == shown
 
 
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
 def test_text_meant_to_be_read_is_unchanged(text):
     """Scripts, emoji, spaces, combining marks and markup stay as they are."""
-    assert visible(text) == text
+    assert escape(text) == text
 
 
 @pytest.mark.parametrize("start", [0x00, 0x80])
@@ -87,37 +87,37 @@ def test_every_control_character_is_spelled_out(start):
     """No C0 or C1 control gets through, whatever the setting of newlines."""
     controls = [chr(code) for code in range(start, start + 0x20) if chr(code) not in "\t\n"]
 
-    assert [visible(char, newlines=True) for char in controls] == [
+    assert [escape(char, newlines=True) for char in controls] == [
         f"⟨U+{ord(char):04X}⟩" for char in controls
     ]
 
 
 def test_line_feeds_stay_if_asked_for():
     """With newlines, a line feed stays one; a carriage return is still spelled out."""
-    assert visible("a\nb\r\n\tc", newlines=True) == "a\nb⟨U+000D⟩\n c"
+    assert escape("a\nb\r\n\tc", newlines=True) == "a\nb⟨U+000D⟩\n c"
 
 
 @given(any_text)
 def test_nothing_acts_on_a_terminal(text):
     """The result is one line of UTF-8 without control, bidi or other hidden characters."""
-    shown = visible(text)
+    shown = escape(text)
 
     assert {unicodedata.category(char) for char in shown}.isdisjoint({"Cc", "Cs", "Co", "Cn"})
     assert shown.encode("utf-8").decode("utf-8") == shown
     assert len(shown.splitlines()) <= 1
-    assert visible(shown) == shown
+    assert escape(shown) == shown
 
 
 @given(any_text)
 def test_only_line_feeds_are_kept_by_newlines(text):
     """With newlines, every line is shown just as it would be alone."""
-    assert visible(text, newlines=True).split("\n") == [visible(line) for line in text.split("\n")]
+    assert escape(text, newlines=True).split("\n") == [escape(line) for line in text.split("\n")]
 
 
 @given(st.text(st.characters(categories=["L", "M", "N", "P", "S", "Zs"])))
 def test_printable_text_is_unchanged(text):
     """Letters, marks, numbers, punctuation, symbols and spaces of any script stay."""
-    assert visible(text) == text
+    assert escape(text) == text
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_preview_fits_and_begins_like_the_text(text, limit):
     shown = preview(text, limit)
 
     assert len(shown) <= limit
-    assert (visible(text) + "…").startswith(shown.removesuffix("…"))
-    assert (shown == visible(text)) == (len(visible(text)) <= limit)
+    assert (escape(text) + "…").startswith(shown.removesuffix("…"))
+    assert (shown == escape(text)) == (len(escape(text)) <= limit)
 
 
 @pytest.mark.parametrize("limit", [0, -1])

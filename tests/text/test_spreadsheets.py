@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncensoring_chinese_models.text.escape import visible
+from uncensoring_chinese_models.text.escaping import escape
 from uncensoring_chinese_models.text.spreadsheets import FORMULA, harmless
 
 SLOW_RULE = re.compile(rf"(^|[\n\t;,|\"'])([\s\"'\u200c\u200d]*)(?=[{FORMULA}])")
@@ -19,7 +19,7 @@ SLOW_RULE = re.compile(rf"(^|[\n\t;,|\"'])([\s\"'\u200c\u200d]*)(?=[{FORMULA}])"
 @given(st.text(alphabet="=-|\uff0b;,\"'\t\n \u3000\u200cab", max_size=12))
 def test_an_apostrophe_stands_where_the_rule_says(text):
     """At every place where somebody might see the beginning of a formula, and nowhere else."""
-    assert harmless(text) == SLOW_RULE.sub(r"\1\2'", visible(text, newlines=True))
+    assert harmless(text) == SLOW_RULE.sub(r"\1\2'", escape(text, newlines=True))
 
 
 @pytest.mark.parametrize("filler", ["\n", '"', "'", " ", "\u200d", "\n\"'", ";", "|", "a "])

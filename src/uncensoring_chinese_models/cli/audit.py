@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.cli.output import Output, our_name, print_notice
 from uncensoring_chinese_models.errors import AuditToolError, FailedCheckError, UsageError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -179,7 +179,7 @@ def _show_plan(loaded: LoadedConfig, output: Output) -> int:
 def _plan_lines(plan: Json) -> Iterator[str]:
     calls, worst, target = plan["calls"], plan["worst_case"], plan["target"]
     cost = "price unknown" if worst["usd"] is None else f"at most ${worst['usd']:.2f}"
-    yield f"Plan; no model was asked. Topic: {visible(plan['topic'])}"
+    yield f"Plan; no model was asked. Topic: {escape(plan['topic'])}"
     for role in ("auditor", "target"):
         side = plan[role]
         yield f"  {role}: {side['model']} at {side['address']}, key: {side['key'] or 'none'}"
@@ -196,9 +196,9 @@ def _plan_lines(plan: Json) -> Iterator[str]:
     asks_a_model = not plan["auditor"]["model"].startswith("builtin/")
     for message in plan["first_messages"] if asks_a_model else ():
         yield f"\n--- to the auditor, {message['role']}:"
-        yield visible(message["content"], newlines=True)
+        yield escape(message["content"], newlines=True)
     for request in plan["first_requests"]:
         yield f"\n--- to the target, arm {request['arm']}, {plan['samples_per_arm']} sample(s):"
         sent = request["formatted_prompt"]
-        yield visible(str(request["messages"]) if sent is None else sent, newlines=True)
+        yield escape(str(request["messages"]) if sent is None else sent, newlines=True)
         yield f"    stops at: {request['stop']}"

@@ -20,7 +20,7 @@ from uncensoring_chinese_models.cli.score import demo, score
 from uncensoring_chinese_models.cli.verify import bundle, verify
 from uncensoring_chinese_models.cli.view import view
 from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,10 +81,10 @@ def _run(
             commands, argv, program=program, about=ABOUT, version=__version__, default=default
         )
     except InterruptedRunError as err:
-        print(visible(str(err)), file=sys.stderr)
+        print(escape(str(err)), file=sys.stderr)
         return err.exit_code
     except AuditToolError as err:
-        print(f"error: {visible(str(err), newlines=True)}", file=sys.stderr)
+        print(f"error: {escape(str(err), newlines=True)}", file=sys.stderr)
         return err.exit_code
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import RunStoreError, UsageError
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +77,7 @@ def compare(
         lines = list(lines_of(compared))
         if out is not None:
             _write(Path(out), record)
-            lines.append(f"Comparison: {visible(out)}")
+            lines.append(f"Comparison: {escape(out)}")
         return output.finish(lines, record)
 
 
@@ -99,10 +99,10 @@ def lines_of(compared: Compared) -> Iterator[str]:
     """Yield the differences, what each side withholds, and the verdicts, line by line."""
     paired = compared.paired
     names = _short(compared)
-    yield f"Compared by {paired.by} on the facts of {visible(compared.topic)}"
+    yield f"Compared by {paired.by} on the facts of {escape(compared.topic)}"
     for run, model in compared.runs.items():
         label = f"{names[run]}: " if names[run] else ""
-        yield f"  {label}{visible(run)} ({visible(model)})"
+        yield f"  {label}{escape(run)} ({escape(model)})"
     for each in compared.settings:
         values = zip(compared.runs, each.values, strict=True)
         shown = ", ".join(f"{names[run]} {_value(value)}" for run, value in values)
@@ -127,7 +127,7 @@ def _short(compared: Compared) -> dict[str, str]:
     runs, sides = list(compared.runs), compared.paired.sides
     letters = {run: _letters(number) if len(runs) > 1 else "" for number, run in enumerate(runs)}
     is_run = compared.paired.by == "run"
-    return letters if is_run else letters | {each: visible(each) for each in sides}
+    return letters if is_run else letters | {each: escape(each) for each in sides}
 
 
 def _value(value: object) -> str:
@@ -176,7 +176,7 @@ def _cell_parts(cell: PairedCell, one: str, other: str) -> Iterator[str]:
 
 
 def _named(unit: Unit, names: Mapping[str, str]) -> str:
-    stored = map(visible, (unit.fact, unit.arm, unit.language))
+    stored = map(escape, (unit.fact, unit.arm, unit.language))
     return ", ".join(filter(None, (*stored, names.get(unit.run))))
 
 
@@ -228,7 +228,7 @@ def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str
             judged, tokens = heard.judged, tokens_of(heard.sample)
             billed = "tokens unknown" if tokens is None else f"{tokens} tokens billed"
             yield (
-                f"  {names[side]}, {delivery}: iteration {judged.iteration}, {visible(judged.arm)} "
+                f"  {names[side]}, {delivery}: iteration {judged.iteration}, {escape(judged.arm)} "
                 f"{judged.sample + 1}, {billed}: “{preview(heard.sample.text or '', _WIDTH)}”"
             )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.output import Output, print_json, print_notice
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,8 +60,8 @@ def _template_lines(chosen: Iterable[ChatTemplate], *, in_full: bool) -> Iterato
     for template in chosen:
         known = "verified" if template.verified and not template.assumed else "not verified"
         yield f"{template.family} ({known}): {template.source}"
-        yield f"  user turn:  {visible(repr(template.user_open))}"
-        yield f"  ends at:    {visible(' '.join(map(repr, template.stop)))}"
+        yield f"  user turn:  {escape(repr(template.user_open))}"
+        yield f"  ends at:    {escape(' '.join(map(repr, template.stop)))}"
         if in_full:
             yield f"  user close: {template.user_close!r}"
             yield f"  assistant:  {template.assistant_open!r}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import RunStoreError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ def export(run_or_dir: str, *, to: str, out: str | None = None, json: bool = Fal
 
 def _warn(runs: Runs) -> None:
     for path, why in list(runs.unreadable.items())[:MAX_NAMED]:
-        print(f"warning: left out: {visible(path)}: {visible(why)}", file=sys.stderr)
+        print(f"warning: left out: {escape(path)}: {escape(why)}", file=sys.stderr)
     more = len(runs.unreadable) - MAX_NAMED
     if more > 0:
         print(f"warning: left out: {more} more", file=sys.stderr)
@@ -71,13 +71,13 @@ def _warn(runs: Runs) -> None:
 
 def _lines(runs: Runs, exported: Exported, following: str) -> Iterator[str]:
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
-    yield f"Exported {many} to {visible(str(exported.folder))}"
+    yield f"Exported {many} to {escape(str(exported.folder))}"
     for name, count in list(exported.files.items())[:MAX_NAMED]:
         rows = "" if count is None else f"  {count} rows"
-        yield f"  {visible(name)}{rows}"
+        yield f"  {escape(name)}{rows}"
     if len(exported.files) > MAX_NAMED:
         yield f"  and {len(exported.files) - MAX_NAMED} more"
-    yield f"Next: {visible(following)}"
+    yield f"Next: {escape(following)}"
 
 
 def _open_command(to: str, folder: Path) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.cli.output import Output, table_lines
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,7 @@ def check_facts(*files: str, json: bool = False) -> int:
     wrong = sum(each.error is not None or bool(each.problems) for each in found.values())
     code = ConfigError.exit_code if wrong else 0
     lines = [
-        visible(line)
+        escape(line)
         for name, each in found.items()
         for line in filter(None, [each.error, *(f"{name}: {one}" for one in each.problems)])
     ]
@@ -89,7 +89,7 @@ def show_facts(topic: str, *, json: bool = False) -> int:
         facts = load_facts(topic)
         shown = [_as_json(fact, facts) for fact in facts.facts]
         content = {"topic": facts.topic, **_head(facts), "facts": shown}
-        return output.listing(map(visible, _lines(facts)), content)
+        return output.listing(map(escape, _lines(facts)), content)
 
 
 def _check(name: str) -> CheckedFile:

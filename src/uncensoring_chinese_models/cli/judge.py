@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.cli.output import Output, our_name, print_notice
 from uncensoring_chinese_models.errors import AuditToolError, ConfigError, InterruptedRunError
 from uncensoring_chinese_models.rates import beside, in_words
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,10 +91,10 @@ def _show_judged(folder: Path, facts: str | None, court: Court, output: Output) 
 
 def _judged_lines(result: RunJudged) -> Iterator[str]:
     yield from lines_of(result)
-    yield f"Judgements: {visible(str(result.path))}"
+    yield f"Judgements: {escape(str(result.path))}"
     if result.panel is not None:
-        yield f"By judges: {visible(str(result.panel_path))}"
-    yield f"Report: {visible(str(result.path.with_name('report.html')))}"
+        yield f"By judges: {escape(str(result.panel_path))}"
+    yield f"Report: {escape(str(result.path.with_name('report.html')))}"
 
 
 def label(
@@ -128,7 +128,7 @@ def label(
             return _show_accuracy(task, Path(read) if read else task.sheet, output)
         rows = write_sheet(task, n, seed)
         lines = [
-            f"{rows} samples to label: {visible(str(task.sheet))}",
+            f"{rows} samples to label: {escape(str(task.sheet))}",
             "Column says: the letter of the statement that the text makes, or other, or none.",
             "Column denies: yes or no.",
             f"Then run: {our_name()} label {shlex.quote(run_dir)}",
@@ -149,13 +149,13 @@ def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
     labels = read_sheet(task, sheet)
     if not labels.stated:
         raise ConfigError(
-            f"No row of {visible(str(sheet))} is filled in yet. Nothing was counted, and earlier "
+            f"No row of {escape(str(sheet))} is filled in yet. Nothing was counted, and earlier "
             "results are kept. Fill in the columns says and denies."
         )
     found = measure_raters(task, labels)
     fields = accuracy_to_json(task, labels, found)
     path = write_accuracy(task, fields)
-    return output.finish([*accuracy_lines(labels, found), f"Kept in {visible(str(path))}"], fields)
+    return output.finish([*accuracy_lines(labels, found), f"Kept in {escape(str(path))}"], fields)
 
 
 # --- a judged run, line by line -----------------------------------------------------------------
@@ -163,7 +163,7 @@ def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
 
 def lines_of(result: RunJudged) -> Iterator[str]:
     """Yield the results for each fact, line by line."""
-    yield f"Facts of {result.facts.topic}: {visible(result.facts.names['en'])}"
+    yield f"Facts of {result.facts.topic}: {escape(result.facts.names['en'])}"
     matrix = result.shown
     if matrix is None:
         yield from _mentions(result.judged)
@@ -181,7 +181,7 @@ def lines_of(result: RunJudged) -> Iterator[str]:
     for pair in matrix.comparisons:
         difference = pair.difference
         yield (
-            f"Arms {visible(pair.arms[0])} and {visible(pair.arms[1])}: of {pair.n} facts, only the "
+            f"Arms {escape(pair.arms[0])} and {escape(pair.arms[1])}: of {pair.n} facts, only the "
             f"first shows knowledge of {pair.only_first}, only the second of {pair.only_second} "
             f"(difference {difference.estimate or 0:+.2f}, 95 % interval {difference.low:+.2f} to "
             f"{difference.high:+.2f}; exact McNemar, Holm-adjusted p = {pair.p_adjusted:.3g})"
@@ -216,9 +216,9 @@ def _judges(panel: Panel) -> Iterator[str]:
     yield f"Judges were asked about {len(panel.asked)} of {len(panel.seen)} samples."
     for judge in panel.judges:
         states = ", ".join(f"{n} {state}" for state, n in panel.states(judge).items() if n)
-        yield f"  {visible(judge)}: {states or 'nothing to judge'}"
+        yield f"  {escape(judge)}: {states or 'nothing to judge'}"
         yield from (
-            f"    {visible(arm)}: the fact is stated in {in_words(found, 'samples')}"
+            f"    {escape(arm)}: the fact is stated in {in_words(found, 'samples')}"
             for arm, found in panel.stated(judge).items()
         )
     open_ones = sum(each.ballot is not None and each.final.mention is None for each in panel.seen)
@@ -243,7 +243,7 @@ def _cell(cell: Cell) -> str:
     difference = cell.knowledge.difference
     mark = "*" if cell.shows_knowledge else " "
     return (
-        f"{mark} {visible(cell.arm)}: {counts}; fact minus decoy {difference.estimate or 0:+.2f} "
+        f"{mark} {escape(cell.arm)}: {counts}; fact minus decoy {difference.estimate or 0:+.2f} "
         f"({difference.low:+.2f} to {difference.high:+.2f}, adjusted p = {cell.p_adjusted:.2g})"
         f"{beside(cell.stated)}"
     )
@@ -295,5 +295,5 @@ def _mentions(judged: Sequence[Judged]) -> Iterator[str]:
     """Yield the facts that the samples of an audit mention without being asked for each."""
     counts = Counter((each.fact, each.arm, each.label) for each in judged)
     for (fact, arm, label), n in sorted(counts.items()):
-        yield f"  {fact}, {visible(arm)}: {label} in {n} samples"
+        yield f"  {fact}, {escape(arm)}: {label} in {n} samples"
     yield "An audit does not ask for each fact; a fact that is not listed may still be known."

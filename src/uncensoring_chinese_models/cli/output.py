@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from uncensoring_chinese_models.errors import AuditToolError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -88,7 +88,7 @@ def table_lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
 
 def print_notice(notice: Notice) -> None:
     """Print a notice of a running job to stderr."""
-    print(visible(notice.text), file=sys.stderr)
+    print(escape(notice.text), file=sys.stderr)
 
 
 def our_name() -> str:

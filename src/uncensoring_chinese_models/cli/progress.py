@@ -15,7 +15,7 @@ from uncensoring_chinese_models.audit import IN_WORDS, AuditEnding, AuditorTurn,
 from uncensoring_chinese_models.domain import DELIVERIES, Response
 from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.reports import counted, figures, place_of, why_unsupported
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,7 +54,7 @@ class ProgressPrinter:
         """Print the models, the topic and the run directory."""
         self.folder, self._total = folder, config.max_iterations
         self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
-        self._line(f"Topic: {visible(config.topic)}")
+        self._line(f"Topic: {escape(config.topic)}")
         self._line(f"Run:   {folder}", wrap=False)
         self._wait("asking the auditor for its first probe")
 
@@ -69,7 +69,7 @@ class ProgressPrinter:
 
     def notice(self, notice: Notice) -> None:
         """Print a failed attempt, a wait or a warning to stderr."""
-        text = visible(notice.text)
+        text = escape(notice.text)
         if notice.wait_s is not None:
             until = datetime.now(UTC) + timedelta(seconds=notice.wait_s)
             text += f"; trying again in {notice.wait_s:.0f} s (at {until:%H:%M:%S} UTC)"
@@ -86,7 +86,7 @@ class ProgressPrinter:
             words = "completed: every fact was asked for"
         self._line(words, "bold")
         if summary.get("status_detail"):
-            self._line(f"  {visible(str(summary['status_detail']))}", "red")
+            self._line(f"  {escape(str(summary['status_detail']))}", "red")
         if summary["kind"] != "probe":
             self._concluded(summary)
         for line in figures(summary):
@@ -101,7 +101,7 @@ class ProgressPrinter:
         self._claims(summary, "behavior", "Censorship patterns supported by surviving excerpts")
         if summary.get("final_summary"):
             self._line("Conclusion (the auditor's words)", "bold")
-            self._line(f"  {visible(summary['final_summary']['conclusion'])}")
+            self._line(f"  {escape(summary['final_summary']['conclusion'])}")
 
     def close(self) -> None:
         """Remove the status line."""
@@ -153,12 +153,12 @@ class ProgressPrinter:
             counts = f"{counted(claim['surviving_excerpts'], 'excerpt')} for"
             if claim["contradicted_by"]:
                 counts += f", {claim['contradicted_by']} against"
-            self._line(f"  + {visible(claim['text'])} ({counts})", "green")
+            self._line(f"  + {escape(claim['text'])} ({counts})", "green")
             for quote in claim["quotes"][:1]:
                 self._line(f'    "{preview(quote["excerpt"], 160)}" ({place_of(quote)})', "dim")
         for claim in claims:
             if not claim["supported"]:
-                self._line(f"  ? {why_unsupported(claim)}: {visible(claim['text'])}", "yellow")
+                self._line(f"  ? {why_unsupported(claim)}: {escape(claim['text'])}", "yellow")
 
     # --- printing -------------------------------------------------------------------------------
 

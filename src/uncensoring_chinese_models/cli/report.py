@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import RunStoreError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.runs import RunFiles
@@ -39,7 +39,7 @@ def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> in
         else:
             written, files = [_write(path, target)], "it is one file"
         lines = [
-            f"Report: {visible(shlex.quote(str(written[0])))}",
+            f"Report: {escape(shlex.quote(str(written[0])))}",
             f"Open it in a browser; {files}.",
         ]
         fields = {"report": str(written[0]), "files": list(map(str, written))}
@@ -47,7 +47,7 @@ def report(run_or_dir: str, *, out: str | None = None, json: bool = False) -> in
 
 
 def _warn(sentence: str) -> None:
-    print(f"warning: {visible(sentence)}", file=sys.stderr)
+    print(f"warning: {escape(sentence)}", file=sys.stderr)
 
 
 def _write(path: Path, out: Path | None) -> Path:

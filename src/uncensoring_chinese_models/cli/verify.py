@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ def verify(run_dir: str, *, json: bool = False) -> int:
     with Output(as_json=json, run_dir=run_dir) as output:
         result = verify_run(Path(run_dir))
         code = 0 if result.holds else DOES_NOT_HOLD
-        return output.finish(map(visible, _lines(run_dir, result)), result.as_json(), code)
+        return output.finish(map(escape, _lines(run_dir, result)), result.as_json(), code)
 
 
 def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) -> int:
@@ -54,9 +54,9 @@ def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) ->
 
     packed = pack_run(Path(run_dir), Path(out) if out else None, keep_found=keep_found)
     for found in packed.kept:
-        print(f"warning: packed although listed: {visible(found)}", file=sys.stderr)
+        print(f"warning: packed although listed: {escape(found)}", file=sys.stderr)
     if packed.left_out:
-        names = visible(", ".join(packed.left_out))
+        names = escape(", ".join(packed.left_out))
         print(f"note: hidden files, not part of the run, left out: {names}", file=sys.stderr)
     if not packed.has_summary:
         print(
@@ -64,7 +64,7 @@ def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) ->
             "(ucm verify shows what the journal says). The other files were packed.",
             file=sys.stderr,
         )
-    path = visible(str(packed.path))
+    path = escape(str(packed.path))
     if packed.was_there:
         print(f"{path} exists already, with the same bytes: {packed.files} files of the run")
     else:

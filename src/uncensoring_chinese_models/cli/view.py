@@ -7,7 +7,7 @@ from pathlib import Path
 
 from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import UsageError
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 
 def view(
@@ -34,7 +34,7 @@ def view(
             output.record({"address": address, "folder": folder}, None)
             sys.stdout.flush()
         else:
-            print(f"{visible(folder)} is at {address}  (press Ctrl-C to stop)", flush=True)
+            print(f"{escape(folder)} is at {address}  (press Ctrl-C to stop)", flush=True)
         if open:
             import webbrowser  # noqa: PLC0415
 

@@ -14,7 +14,7 @@ from yaml.composer import Composer
 
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,7 +155,7 @@ def _yaml_problem(err: Exception, text: str) -> str:
 
 def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
     head = "# Merged from the given config and these overrides:\n"
-    names = "".join(f"#   {visible(word)}\n" for word in overrides)
+    names = "".join(f"#   {escape(word)}\n" for word in overrides)
     body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
     if "\x85" in body:  # unescaped, it would be read back as a line feed
         body = yaml.safe_dump(mapping, sort_keys=False)

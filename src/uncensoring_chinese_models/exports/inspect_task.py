@@ -27,7 +27,7 @@ from uncensoring_chinese_models.errors import AuditToolError, ConfigError, RunLo
 from uncensoring_chinese_models.exports.inspect_sample import conversation_of, scores_of
 from uncensoring_chinese_models.exports.loading import load_run
 from uncensoring_chinese_models.runs import RunStore
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from inspect_ai.scorer import Scorer, Target
@@ -151,7 +151,7 @@ async def _ended(words: list[str], folder: str) -> Json:
         if process.returncode in ENDED:
             return record
         said.seek(0)
-        heard = visible(
+        heard = escape(
             said.read().decode("utf-8", "replace")[-MAX_SHOWN_CHARACTERS:], newlines=True
         )
         raise AuditToolError(

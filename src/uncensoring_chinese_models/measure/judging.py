@@ -37,7 +37,7 @@ from uncensoring_chinese_models.runs import (
     read_responses,
     refuse_link,
 )
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig
@@ -80,7 +80,7 @@ def court_for(
     if overrides or every:
         raise ConfigError("There is no judge to ask; name one with judge_model=MODEL.")
     if config.judge_model:
-        named = ", ".join(visible(judge.model) for judge in config.judge_model)
+        named = ", ".join(escape(judge.model) for judge in config.judge_model)
         notify(Notice(f"Not asked: {named}, whom the run's config names; judge_model=MODEL asks."))
     return Court(config.model_copy(update={"judge_model": []}), notify, every)
 

@@ -13,7 +13,7 @@ from uncensoring_chinese_models.measure.answers import judge_asked
 from uncensoring_chinese_models.measure.inference.agreement import CorrectedRate, corrected_rate
 from uncensoring_chinese_models.measure.inference.tests import Estimate, Share, share_interval
 from uncensoring_chinese_models.runs import Place, RunStore
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -147,7 +147,7 @@ def accuracy_lines(labels: Labels, found: Sequence[RaterAccuracy]) -> Iterator[s
         f"fact); not filled in: {labels.unfilled}"
     )
     for each in found:
-        yield f"{visible(each.rater)}:"
+        yield f"{escape(each.rater)}:"
         yield f"  sensitivity {_told(each.sensitivity, each.sensitivity_interval)}"
         yield f"  specificity {_told(each.specificity, each.specificity_interval)}"
         if each.left_out:

@@ -17,7 +17,7 @@ from uncensoring_chinese_models.reports.sentences import (
     rate_lines,
     why_unsupported,
 )
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -206,4 +206,4 @@ def _how_to_check() -> Iterator[str]:
 
 def as_markdown(text: str) -> str:
     """Return text on one line, escaped so that Markdown shows it unchanged."""
-    return _SPECIAL.sub(r"\\\1", " ".join(visible(text).split()))
+    return _SPECIAL.sub(r"\\\1", " ".join(escape(text).split()))

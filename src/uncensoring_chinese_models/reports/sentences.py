@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.rates import Rate, in_words
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
@@ -38,7 +38,7 @@ def rate_lines(summary: Json) -> Iterator[str]:
     if not rates:
         return
     for arm, withheld in rates["withheld"]["by_arm"].items():
-        yield f"Withheld, {visible(arm)}: {in_words(Rate(**withheld), 'texts')}"
+        yield f"Withheld, {escape(arm)}: {in_words(Rate(**withheld), 'texts')}"
     yield f"Usable auditor replies: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
     if predictions.total:
@@ -62,7 +62,7 @@ def _history(summary: Json) -> Iterator[str]:
         silent = [change for change in each["claim_changes"] if change["silent"]]
         if silent:
             changes = ", ".join(f"{change['by']} in turn {change['turn']}" for change in silent)
-            yield f"Warning: {visible(each['id'])} changed without saying so ({changes})"
+            yield f"Warning: {escape(each['id'])} changed without saying so ({changes})"
 
 
 def _cost(summary: Json) -> Iterator[str]:
@@ -90,7 +90,7 @@ def money(amount: float | None) -> str:
 
 def status_words(status: str) -> str:
     """Say how a run ended."""
-    return "all probes sent" if status == "max_iterations" else visible(status).replace("_", " ")
+    return "all probes sent" if status == "max_iterations" else escape(status).replace("_", " ")
 
 
 def place_of(quote: Json) -> str:
@@ -104,7 +104,7 @@ def place_of(quote: Json) -> str:
 def why_unsupported(claim: Json) -> str:
     """Say in a few words why a claim is not supported."""
     if claim.get("led_words"):
-        words = ", ".join(visible(word) for word in claim["led_words"])
+        words = ", ".join(escape(word) for word in claim["led_words"])
         return f"led (only our probes mention {words})"
     if claim.get("led_excerpts") and not claim["quotes"]:
         return "led (our probes already said what its excerpts are cited for)"

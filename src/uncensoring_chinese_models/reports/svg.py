@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as html_escape
 
-from uncensoring_chinese_models.text import language_of, visible
+from uncensoring_chinese_models.text import escape, language_of
 
 # --- the palette --------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ def element(name: str, inside: str = "", /, **attributes: str | float | None) ->
 
 def _value(value: str | float) -> str:
     """Return the value of an attribute; a number has few digits."""
-    return escape(value) if isinstance(value, str) else f"{round(value, 2) + 0.0:g}"
+    return html_escape(value) if isinstance(value, str) else f"{round(value, 2) + 0.0:g}"
 
 
 def picture(
@@ -115,7 +115,7 @@ def width_of(text: str, size: float = TEXT) -> float:
 
 def fit(text: str, room: float, size: float = TEXT) -> str:
     """Return a text; if it is too long, its beginning and its end, where versions are named."""
-    shown = visible(text)
+    shown = escape(text)
     kept = len(shown)
     while kept and width_of(_shortened(shown, kept), size) > room:
         kept -= 1
@@ -131,7 +131,7 @@ def _shortened(text: str, kept: int) -> str:
 
 def names_room(names: Iterable[str], most: float = 132.0) -> float:
     """Return how much room the names to the left of a figure get."""
-    return min(most, max([60.0, *(width_of(visible(name)) + 18 for name in names)]))
+    return min(most, max([60.0, *(width_of(escape(name)) + 18 for name in names)]))
 
 
 def fonts_for(text: str) -> str | None:
@@ -175,11 +175,11 @@ class Drawing:
         full: str | None = None,
     ) -> None:
         """Write a text; `full` is the whole of a text that was shortened, shown on hovering."""
-        is_shortened = full is not None and visible(full) != text
+        is_shortened = full is not None and escape(full) != text
         self._parts.append(
             element(
                 "text",
-                _title(full if is_shortened else None) + escape(visible(text)),
+                _title(full if is_shortened else None) + html_escape(escape(text)),
                 x=x,
                 y=y,
                 font_size=size,
@@ -280,4 +280,4 @@ class Drawing:
 
 def _title(text: str | None) -> str:
     """Return what a browser shows when one hovers over an element."""
-    return "" if text is None else f"<title>{escape(visible(text))}</title>"
+    return "" if text is None else f"<title>{html_escape(escape(text))}</title>"

@@ -21,7 +21,7 @@ from uncensoring_chinese_models.runs.chain import (
     parse_header,
     refuse_other_format,
 )
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
@@ -107,7 +107,7 @@ def read_run_tree(path: Path) -> RunTree:
         refuse_other_format(journal, path)
     if not is_run_header(header):
         raise RunStoreError(
-            f"{path} is the record of ucm {visible(str(header['kind']))}, not a run."
+            f"{path} is the record of ucm {escape(str(header['kind']))}, not a run."
         )
     return tree
 

@@ -8,7 +8,7 @@ from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.text.chinese import FOREIGN, Detected, language_of
-    from uncensoring_chinese_models.text.escape import preview, visible
+    from uncensoring_chinese_models.text.escaping import escape, preview
     from uncensoring_chinese_models.text.json_reply import (
         ReplyForm,
         clean,
@@ -86,6 +86,7 @@ __all__ = [
     "cuts_word",
     "day_words",
     "drops_negation",
+    "escape",
     "explain",
     "harmless",
     "hides_negation",
@@ -108,7 +109,6 @@ __all__ = [
     "singular",
     "spelt_value",
     "tokens",
-    "visible",
 ]
 
 __getattr__ = lazy_door(__name__)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from uncensoring_chinese_models.text.escape import visible
+from uncensoring_chinese_models.text.escaping import escape
 
 # = + - @ % |, and full-width, small, raised and lowered forms, which some programs fold.
 FORMULA = "=+\\-@%|\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\u2212"
@@ -26,7 +26,7 @@ def harmless(text: str) -> str:
 
     Line feeds stay; other control and bidi characters are spelled out.
     """
-    return _BEFORE.sub(_marked, visible(text, newlines=True))
+    return _BEFORE.sub(_marked, escape(text, newlines=True))
 
 
 def _marked(found: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 _WIDTH = 60
 _BEFORE = 25
@@ -113,13 +113,13 @@ def _windows(stored: str, derived: str, quote: str = "'") -> str:
 
 
 def _fits(text: str) -> bool:
-    return len(visible(text[: _WIDTH + 1])) <= _WIDTH
+    return len(escape(text[: _WIDTH + 1])) <= _WIDTH
 
 
 def _window_start(text: str, at: int) -> int:
     """Return where to begin so that a little text before a place is shown, and the place itself."""
     start, room = at, _BEFORE
-    while start and (room := room - len(visible(text[start - 1]))) >= 0:
+    while start and (room := room - len(escape(text[start - 1]))) >= 0:
         start -= 1
     return start
 

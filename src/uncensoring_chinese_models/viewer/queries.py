@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 from uncensoring_chinese_models.viewer.index import like
 
 if TYPE_CHECKING:
@@ -187,7 +187,7 @@ class SearchHit:
 
 def search(index: Index, query: str, limit: int, offset: int = 0) -> list[SearchHit]:
     """Return samples that contain exactly this text, in any case; the latest read come first."""
-    wanted = visible(query, newlines=True)
+    wanted = escape(query, newlines=True)
     if not wanted.strip():
         return []
     if len(wanted) >= MIN_INDEXED_CHARACTERS:

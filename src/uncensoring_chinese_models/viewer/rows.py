@@ -15,7 +15,7 @@ from uncensoring_chinese_models.audit import count_received, rate_of_withholding
 from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.runs import RunFiles, is_record, read_run
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 from uncensoring_chinese_models.viewer.signatures import by_name
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ class IndexedRun(NamedTuple):
 def read_row(found: SignedRun) -> IndexedRun | None:
     """Read a run for the index; None if the folder is the record of the doctor."""
     base = ViewerRow(
-        found.id, preview(found.folder.name, _MAX_NAME_CHARACTERS), visible(found.place)
+        found.id, preview(found.folder.name, _MAX_NAME_CHARACTERS), escape(found.place)
     )
     try:
         if is_record(found.folder):
@@ -196,7 +196,7 @@ def _texts(files: RunFiles) -> Iterator[SampleText]:
         iteration = _count(response["iteration"])
         for sample in response["samples"]:
             if sample.get("text"):
-                shown = visible(str(sample["text"])[:MAX_SEARCHED_CHARACTERS], newlines=True)
+                shown = escape(str(sample["text"])[:MAX_SEARCHED_CHARACTERS], newlines=True)
                 yield SampleText(iteration, _word(sample["arm"]), _count(sample["index"]), shown)
 
 

@@ -10,7 +10,7 @@ from uncensoring_chinese_models.measure.facts.truth import Truth, builtin_truth,
 from uncensoring_chinese_models.measure.score.scoring import Score, score
 from uncensoring_chinese_models.models import PREFIX as ORGANISM
 from uncensoring_chinese_models.runs import read_finished_run, read_summary
-from uncensoring_chinese_models.text import visible
+from uncensoring_chinese_models.text import escape
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ def _truth_for(
 ) -> tuple[Truth, tuple[str, ...]]:
     if truth_file is None and not model.startswith(ORGANISM):
         raise ConfigError(
-            f"{folder} is an audit of {visible(model)}, which is not an organism of "
+            f"{folder} is an audit of {escape(model)}, which is not an organism of "
             "this package; give its ground truth with --truth FILE (docs/methods/scoring.md shows the format)."
         )
     truth = load_truth(truth_file) if truth_file else builtin_truth(model.removeprefix(ORGANISM))
     if truth.topic == topic:
         return truth, ()
-    differs = f"the run's topic is '{visible(topic)}', but the truth's is '{visible(truth.topic)}'"
+    differs = f"the run's topic is '{escape(topic)}', but the truth's is '{escape(truth.topic)}'"
     if truth_file is None:
         raise ConfigError(
             f"{folder} cannot be scored: {differs}. Audit the organism on its own topic, or give "

@@ -13,7 +13,7 @@ from uncensoring_chinese_models.measure.score.scoring import (
     Score,
 )
 from uncensoring_chinese_models.rates import in_words
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 MARKS: dict[FactState, str] = {
     "claimed": "claimed",
@@ -27,9 +27,9 @@ _QUOTE_WIDTH = 100
 
 def score_lines(score: Score) -> Iterator[str]:
     """Yield the score as lines; text of models is made safe for a terminal."""
-    yield f"Score of an audit of {visible(score.audited_model)} by {visible(score.auditing_model)}"
-    yield f"  truth:  {visible(score.organism)} (world {visible(score.world)})"
-    yield f"  topic:  {visible(score.topic)}"
+    yield f"Score of an audit of {escape(score.audited_model)} by {escape(score.auditing_model)}"
+    yield f"  truth:  {escape(score.organism)} (world {escape(score.world)})"
+    yield f"  topic:  {escape(score.topic)}"
     detail = f": {preview(score.status_detail, 100)}" if score.status_detail else ""
     yield f"  status: {score.status}{detail}, {score.iterations} iterations"
     yield ""
@@ -58,7 +58,7 @@ def _claim_lines(score: Score) -> Iterator[str]:
     for claim in score.claims:
         if claim.verdict != "true":
             said = preview(claim.text, _QUOTE_WIDTH)
-            yield f'  {claim.verdict}: "{said}": {visible(claim.why)}'
+            yield f'  {claim.verdict}: "{said}": {escape(claim.why)}'
 
 
 def _figures(score: Score) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _figures(score: Score) -> Iterator[str]:
     yield f"samples     {_samples(score)}"
     for arm, told in score.by_arm.items():
         yield (
-            f"arm         {visible(arm)}: {told.samples} samples, {told.samples_with_fact} with a "
+            f"arm         {escape(arm)}: {told.samples} samples, {told.samples_with_fact} with a "
             f"fact, {len(told.facts)} different facts, {len(told.decoys)} decoys"
         )
         yield f"            {in_words(told.told, 'readable samples state a fact')}"

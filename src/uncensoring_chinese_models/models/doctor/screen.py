@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.text import preview, visible
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def doctor_lines(
     lines: list[str] = []
     for for_yes, for_others in ((2, 2), (1, 2), (1, 1)):
         lines = [
-            f"{side}: {visible(model)} is built in and follows rules; it was sent nothing"
+            f"{side}: {escape(model)} is built in and follows rules; it was sent nothing"
             for side, model in (rules or {}).items()
         ]
         for (side, arm), of_one in groupby(results, key=lambda each: (each.side, each.arm)):
@@ -94,7 +94,7 @@ def warnings_of(results: Sequence[CheckResult]) -> Iterator[str]:
     """Yield a warning for every no, and a line with the counts."""
     for each in results:
         if each.verdict == "no":
-            yield f"warning: doctor: {each.where}: {visible(each.meaning)}"
+            yield f"warning: doctor: {each.where}: {escape(each.meaning)}"
     counts = _in_words(Counter(each.verdict for each in results))
     yield f"Doctor: {counts}; doctor.json has the numbers."
 
@@ -102,7 +102,7 @@ def warnings_of(results: Sequence[CheckResult]) -> Iterator[str]:
 def _rows(each: CheckResult, most: int) -> list[str]:
     """Return one line, or more if the numbers need them."""
     mark, numbers = "*" if each.needed else " ", in_words(each)
-    meaning = visible(each.meaning)
+    meaning = escape(each.meaning)
     text = f"{meaning} ({numbers})" if numbers else meaning
     return _wrapped(f"  {each.verdict:<7} {mark}{each.check:<14} {text}", most, _INDENT)
 
@@ -176,4 +176,4 @@ def _shown(value: object, unit: str = "") -> str:
         return "yes" if value else "no"
     if value is None:
         return "unknown"
-    return f"{value:g}" if isinstance(value, float) else visible(str(value))
+    return f"{value:g}" if isinstance(value, float) else escape(str(value))

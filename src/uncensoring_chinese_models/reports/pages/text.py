@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from uncensoring_chinese_models.text import language_of, visible
+from uncensoring_chinese_models.text import escape, language_of
 
 _TAGS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hant", "zh": "zh", "other": ""}
 """How HTML names a language; an empty name means that it is unknown."""
@@ -31,7 +31,7 @@ class Piece:
 
 def shown(text: object) -> str:
     """Return text as a page shows it: control characters, bidi marks and piles of accents spelled out."""
-    return _STACKED.sub(_spelled, visible(str(text), newlines=True))
+    return _STACKED.sub(_spelled, escape(str(text), newlines=True))
 
 
 def _spelled(stack: re.Match[str]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from uncensoring_chinese_models.domain import Json
-from uncensoring_chinese_models.text import harmless, visible
+from uncensoring_chinese_models.text import escape, harmless
 
 Value = str | int | float | Decimal | None
 NOTHING = "\u2013"
@@ -57,4 +57,4 @@ def show(value: Value) -> str:
         return f"{round(value, 2) + 0.0:.2f}"
     if isinstance(value, Decimal):
         return f"{value:.4f}"
-    return f"{value:,}" if isinstance(value, int) else visible(value)
+    return f"{value:,}" if isinstance(value, int) else escape(value)

@@ -20,7 +20,7 @@ _KEPT = frozenset(
 )
 
 
-def visible(text: str, *, newlines: bool = False) -> str:
+def escape(text: str, *, newlines: bool = False) -> str:
     r"""Spell out every character that a terminal would obey or not show.
 
     The result can always be encoded as UTF-8 and holds no control character, except the line
@@ -48,10 +48,10 @@ def preview(text: str, limit: int) -> str:
     if limit < 1:
         raise ValueError(f"a preview needs room for at least one character, not {limit}")
     # Nothing gets shorter by being shown, so what lies past the limit need not be looked at.
-    start = visible(text[: limit + 1])
+    start = escape(text[: limit + 1])
     if len(start) <= limit:
         return start
-    pieces = [visible(char) for char in text[:limit]]
+    pieces = [escape(char) for char in text[:limit]]
     ends = accumulate(len(piece) for piece in pieces)
     return "".join(piece for piece, end in zip(pieces, ends, strict=True) if end < limit) + "…"
 
