@@ -319,7 +319,7 @@ _BESIDE = ("", "-wal", "-shm", "-journal")
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-class _Kept(NamedTuple):
+class _CachedDatabase(NamedTuple):
     """A database on the disk."""
 
     path: Path
@@ -404,7 +404,7 @@ class Store:
                 self._memory = None
 
 
-def _take(root: Path, cache: Path) -> _Kept | None:
+def _take(root: Path, cache: Path) -> _CachedDatabase | None:
     """Lock and return the database of a folder; None if it cannot be used."""
     viewed, folder = root.resolve(), cache.resolve() / FOLDER
     if folder.is_relative_to(viewed):  # somebody else may have made such a cache
@@ -424,7 +424,7 @@ def _take(root: Path, cache: Path) -> _Kept | None:
     except OSError:  # another viewer has it, or it cannot be written
         os.close(lock)
         return None
-    return _Kept(path, lock)
+    return _CachedDatabase(path, lock)
 
 
 def _make_private(path: Path, *, keep: bool = False) -> int:

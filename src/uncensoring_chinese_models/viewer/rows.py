@@ -131,13 +131,13 @@ def _row(base: ViewerRow, files: RunFiles) -> ViewerRow:
     )
 
 
-class _Asked(NamedTuple):
+class _AskedCounts(NamedTuple):
     withheld: int
     blocked: int
     judged: int
 
 
-def _asked(files: RunFiles) -> _Asked:
+def _asked(files: RunFiles) -> _AskedCounts:
     """Count the samples that were asked: as the summary has them, else by looking.
 
     The user turn is sampled because refusals do not reach it, so where the assistant was asked,
@@ -158,7 +158,7 @@ def _asked(files: RunFiles) -> _Asked:
     blocked = sum(
         _count(told["excluded"].get(name)) for name, each in DELIVERIES.items() if each.by_host
     )
-    return _Asked(_count(told["successes"]), blocked, _count(told["n"]))
+    return _AskedCounts(_count(told["successes"]), blocked, _count(told["n"]))
 
 
 def _samples(files: RunFiles) -> Iterator[Json]:
@@ -182,7 +182,7 @@ def cost_usd(files: RunFiles) -> float | None:
 
 
 def _verdicts(judged: tuple[Json, ...]) -> dict[str, int]:
-    """Count what became of the facts, by whoever looked closest."""
+    """Count the verdicts on the facts: by judges if there were any, else by patterns."""
     for each in judged:
         matrix = each.get("matrix")
         if matrix:

@@ -71,7 +71,7 @@ def _judged_beside(folder: Path) -> str:
 
 
 def _stamp(path: str) -> str:
-    """Return what tells one state of a file from another; nobody can set its change time."""
+    """Return a string that changes when a file changes; no program can set a change time."""
     try:
         told = os.lstat(path)
     except OSError:

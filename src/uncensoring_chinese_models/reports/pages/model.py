@@ -89,7 +89,7 @@ class RunView:
     kind: RunKind
     verdict: list[str]
     labels: dict[str, dict[SampleLabel, int]]
-    """For each arm, what became of its samples."""
+    """For each arm, how many of its samples have each label."""
     claims: list[ClaimView]
     conclusion: str | None
     hypotheses: list[HypothesisView]

@@ -25,12 +25,12 @@ def verdict(
     """Say what the target knows, what it says, and what this rests on.
 
     Args:
-        summary: of the run; None while it goes on.
-        labels: for each arm, what its samples do.
-        judged: the matrix of its facts, where there is one.
+        summary: of the run; None if the run has not ended.
+        labels: for each arm, how many of its samples have each label.
+        judged: the matrix of its facts, if the run was judged.
     """
     if summary is None:
-        return ["This run has not ended; what is here so far may change.", *_says(labels)]
+        return ["This run has not ended; these results may still change.", *_says(labels)]
     if judged is not None:
         return [_facts(judged), *_says(labels), *_early(summary), _FACTS_REST_ON]
     if summary["kind"] == "probe":
@@ -83,7 +83,7 @@ def _withholds(claims: Sequence[Json]) -> str:
 
 
 def _says(labels: Mapping[str, Counter[SampleLabel]]) -> Iterator[str]:
-    """Yield how often it withholds, arm by arm, in one sentence."""
+    """Yield one sentence that says how often the target withholds in each arm."""
     parts = []
     for arm, counts in labels.items():
         withheld = sum(counts[label] for label in WITHHELD)

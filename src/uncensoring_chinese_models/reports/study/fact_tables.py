@@ -131,8 +131,8 @@ def verdicts_table(facts: dict[AskedFact, FactRuns]) -> Table:
     return Table(
         "verdicts",
         "Facts by verdict",
-        "Each fact of a probe run counts once for each language that it was asked for in, whatever "
-        "the number of runs; mixed is a fact on which no verdict has more than half of the runs.",
+        "Each fact of a probe run counts once per language, however many runs asked for it. "
+        "Mixed: no verdict has more than half of the runs.",
         ("model", *order),
         tuple(rows),
     )

@@ -87,7 +87,7 @@ class Sent(NamedTuple):
 
 
 def sent(records: Iterable[StudyRecord], arm: str = ASKING_ARM) -> Sent:
-    """Count what became of the samples that runs sent through an arm."""
+    """Count the samples of an arm: withheld, texts, blocked and not judged."""
     found = [tally for record in records for tally in record.tallies if tally.arm == arm]
     return Sent(
         sum(tally.withheld for tally in found),

@@ -69,7 +69,7 @@ class ProbeTally:
 
 @dataclass(frozen=True, slots=True)
 class FactCell:
-    """How often one fact is told in one arm and one language of one run."""
+    """How often one fact is stated in one arm and one language of one run."""
 
     fact: str
     language: str
@@ -77,7 +77,7 @@ class FactCell:
     stated: int
     n: int
     decoy: int
-    """How often the decoy is told that is told most."""
+    """How often the most frequent decoy is stated."""
     difference: tuple[float, float, float] | None
     """Fact minus decoy with its interval, as the run was judged; None where nothing came back."""
 

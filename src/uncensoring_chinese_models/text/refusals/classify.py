@@ -20,8 +20,24 @@ from uncensoring_chinese_models.domain import Stance
 from uncensoring_chinese_models.text.chinese import FOLD
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, normalise
 from uncensoring_chinese_models.text.refusals import context as voice
-from uncensoring_chinese_models.text.refusals import patterns, signals
-from uncensoring_chinese_models.text.refusals.wording import Strength, Wording
+from uncensoring_chinese_models.text.refusals import en, signals, zh
+from uncensoring_chinese_models.text.refusals.patterns import Strength, Wording
+
+Wordings = dict[Stance, tuple[Wording, ...]]
+"""In the order in which they are looked for."""
+
+ENGLISH: Wordings = {
+    "refuses": en.REFUSAL,
+    "denies": en.DENIAL,
+    "deflects": en.DEFLECTION,
+    "official_line": en.OFFICIAL_LINE,
+}
+CHINESE: Wordings = {
+    "refuses": zh.REFUSAL,
+    "denies": zh.DENIAL,
+    "deflects": zh.DEFLECTION,
+    "official_line": zh.OFFICIAL_LINE,
+}
 
 HEAD_CHARS = 2_000
 """Characters of a text in which its first sentences are looked for."""
@@ -133,7 +149,7 @@ def recognise(text: str | None, asked: str | None = None) -> Recognised:
         else _View.of(text, len(text) - TAIL_CHARS, len(text))
     )
     opening, closing = head.sentences()[:HEAD_SENTENCES], tail.sentences()[-1:]
-    for stance in patterns.ENGLISH:
+    for stance in ENGLISH:
         found = _first(stance, head, opening)
         if found is None and stance == "deflects" and not _is_long_telling(head.folded):
             found = _first(stance, tail, closing)
@@ -193,8 +209,8 @@ def _families(weak: list[_Found]) -> int:
 
 def _wordings(stance: Stance, words: str) -> tuple[Wording, ...]:
     """Return the wordings of the scripts that a sentence is written in."""
-    english = patterns.ENGLISH[stance] if _LATIN.search(words) else ()
-    return english + patterns.CHINESE[stance] if _HAN.search(words) else english
+    english = ENGLISH[stance] if _LATIN.search(words) else ()
+    return english + CHINESE[stance] if _HAN.search(words) else english
 
 
 def _needed(stance: Stance, view: _View) -> int:

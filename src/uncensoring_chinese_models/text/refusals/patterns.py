@@ -1,4 +1,4 @@
-"""The wordings by which a reply withholds, by script and stance.
+"""A refusal pattern: a family of set phrases, and how much a match counts.
 
 Patterns are searched in one sentence at a time, normalised (case, width, quote marks and dashes
 folded, no space beside ideographs) and with traditional characters made simplified. Every gap in
@@ -8,22 +8,20 @@ model or anything of an invented world.
 
 from __future__ import annotations
 
-from uncensoring_chinese_models.domain import Stance
-from uncensoring_chinese_models.text.refusals import en, zh
-from uncensoring_chinese_models.text.refusals.wording import Wording
+import re
+from typing import Literal, NamedTuple
 
-Wordings = dict[Stance, tuple[Wording, ...]]
-"""In the order in which they are looked for."""
+Strength = Literal["strong", "soft", "weak"]
+"""One strong match is enough. A soft one counts only if the reply says nothing else. Weak ones need two."""
 
-ENGLISH: Wordings = {
-    "refuses": en.REFUSAL,
-    "denies": en.DENIAL,
-    "deflects": en.DEFLECTION,
-    "official_line": en.OFFICIAL_LINE,
-}
-CHINESE: Wordings = {
-    "refuses": zh.REFUSAL,
-    "denies": zh.DENIAL,
-    "deflects": zh.DEFLECTION,
-    "official_line": zh.OFFICIAL_LINE,
-}
+
+class Wording(NamedTuple):
+    """One family of set phrases."""
+
+    strength: Strength
+    pattern: re.Pattern[str]
+
+
+def wordings(strength: Strength, *patterns: str) -> tuple[Wording, ...]:
+    """Return one wording for each pattern."""
+    return tuple(Wording(strength, re.compile(pattern)) for pattern in patterns)

@@ -5,7 +5,7 @@ They are in simplified characters; `chinese.FOLD` makes traditional ones simplif
 
 from __future__ import annotations
 
-from uncensoring_chinese_models.text.refusals.wording import wordings
+from uncensoring_chinese_models.text.refusals.patterns import wordings
 
 # --- refusal
 
