@@ -229,8 +229,11 @@ def check_words(ran, provider):
         assert sample["own_words"] + sample["spill"] == (sample["text"] or "")
         if sample["delivery"] == "failed":
             assert (sample["text"], sample["own_words"], sample["spill"]) == (None, "", "")
-        if sample["delivery"] in ("failed", "blocked"):
+        if sample["delivery"] == "failed":
             assert is_one_line(sample["error"])
+        elif sample["delivery"] == "blocked":  # a filter may say nothing but its finish_reason
+            is_silent = sample["error"] is None and sample["finish_reason"] == "content_filter"
+            assert is_silent or is_one_line(sample["error"])
         else:
             assert sample["error"] is None
     stored = json.loads((ran.folder / "audited_responses/001.json").read_bytes())
@@ -400,7 +403,7 @@ def test_moderation_costs_nothing(tmp_path):
         provider.fail("200_content_policy_violation", api="completions")
         ran = run_over(tmp_path, provider, sampling={"n": 2}, **both(provider))
 
-    assert [sample["delivery"] for sample in ran.samples()] == ["block_message"] * 2
+    assert [sample["delivery"] for sample in ran.samples()] == ["blocked"] * 2
     assert [sample["cost_usd"] for sample in ran.samples()] == [0, 0]
     spent = ran.summary["spend"]
     assert spent["by_role"]["target"]["cost_usd"] == 0
