@@ -203,12 +203,13 @@ class LanguageTraits:
     script: Literal["latin", "han"]
     joiner: str
     """What stands between an opening and its ending."""
+    full_stop: str
 
 
 LANGUAGES: dict[Language, LanguageTraits] = {
-    "en": LanguageTraits("English", "latin", " "),
-    "zh-Hans": LanguageTraits("Chinese (simplified)", "han", ""),
-    "zh-Hant": LanguageTraits("Chinese (traditional)", "han", ""),
+    "en": LanguageTraits("English", "latin", " ", "."),
+    "zh-Hans": LanguageTraits("Chinese (simplified)", "han", "", "。"),
+    "zh-Hant": LanguageTraits("Chinese (traditional)", "han", "", "。"),
 }
 
 

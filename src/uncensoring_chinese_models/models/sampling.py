@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models.config import MAX_SAMPLES
-from uncensoring_chinese_models.domain import Arm, Call, CallKey, Json, Reply, Sample
+from uncensoring_chinese_models.domain import ARMS, Arm, Call, CallKey, Json, Reply, Sample
 from uncensoring_chinese_models.errors import UnknownTemplateError
 from uncensoring_chinese_models.models.delivery import delivery_of
 from uncensoring_chinese_models.models.templates import (
@@ -37,10 +37,10 @@ def template_for(config: AuditConfig) -> ChatTemplate | None:
         UnknownTemplateError: no template is known for the model; there is no silent default.
     """
     sampling, given = config.sampling, config.audited_endpoint.template
-    templated = {"user_persona", "assistant_prefill"}
-    if sampling.assistant_via == "template":
-        templated.add("assistant")
-    needs_one = bool(templated & set(sampling.arms)) or config.scoring is not None
+    by_setting = sampling.assistant_via == "template"
+    uses = {ARMS[arm].template for arm in sampling.arms}
+    needs_one = "always" in uses or ("by_setting" in uses and by_setting)
+    needs_one = needs_one or config.scoring is not None
     if isinstance(given, dict):
         return inline_template(given)
     if given is not None:
@@ -163,7 +163,11 @@ class Sampler:
         return opening if send_bos else opening.removeprefix(self._known_template().bos)
 
     def _turn_ends(self, arm: Arm, *, chat: bool) -> tuple[str, ...]:
-        own = () if self.template is None or arm == "raw" or chat else self.template.stop
+        own = (
+            ()
+            if self.template is None or ARMS[arm].template == "never" or chat
+            else self.template.stop
+        )
         return tuple(dict.fromkeys((*own, *self._sampling.stop)))
 
     def _body(

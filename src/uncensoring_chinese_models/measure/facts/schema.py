@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from uncensoring_chinese_models.config import Line, Settings, describe, parse_mapping
-from uncensoring_chinese_models.domain import Language
+from uncensoring_chinese_models.domain import LANGUAGES, Language
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.patterns import (
     TESTED,
@@ -136,7 +136,7 @@ class Fact(Ending):
         opening, rest = self.opening.get(language), (ending or self).ending.get(language)
         if opening is None or rest is None:
             return None
-        return join(opening, rest, language) + ("." if language == "en" else "。")
+        return join(opening, rest, language) + LANGUAGES[language].full_stop
 
     @property
     def falsehoods(self) -> tuple[Ending, ...]:
@@ -201,8 +201,8 @@ def _refuse_twice(names: list[str]) -> None:
 
 
 def join(opening: str, rest: str, language: Language) -> str:
-    """Return opening and ending as one text; Chinese has no space between them."""
-    return f"{opening} {rest}" if language == "en" else opening + rest
+    """Return opening and ending as one text, joined as the language joins words."""
+    return f"{opening}{LANGUAGES[language].joiner}{rest}"
 
 
 def read_facts(name: str) -> bytes:
