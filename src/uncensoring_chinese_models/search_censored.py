@@ -1,11 +1,11 @@
-"""The promised script: `python src/uncensoring_chinese_models/search_censored.py CONFIG`."""
+"""The audit command as a script: `python src/uncensoring_chinese_models/search_censored.py CONFIG`."""
 
 import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    # Python puts this folder first on the path, where our modules could hide the standard
-    # library's; its parent is what belongs there, and makes the script run without an install.
+    # Python puts this folder first on the path, where our modules could hide those of the
+    # standard library. With its parent instead, the script also runs without an install.
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
     try:
         from uncensoring_chinese_models.cli import main_script
