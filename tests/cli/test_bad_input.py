@@ -29,7 +29,7 @@ HINTS = re.compile(
     r"|--help lists the flags"
     r"|the commands are [a-z, ]+"
     r"|--[a-z-]+ (is given twice|takes .+, not '.*')"
-    r"|is written --[a-z-]+=-…"
+    r"|a dash as --[a-z-]+=-…"
     r"|stop: \[.*\])$"
 )
 
@@ -157,12 +157,12 @@ WORLD = {
         ".env. Put a line OPENROUTER_API_KEY=... into .env", VALID, files=((".env", b"OTHER=1\n"),)
     ),
     "key with a space": Bad(
-        "The value of OPENROUTER_API_KEY holds spaces",
+        "The value of OPENROUTER_API_KEY contains spaces",
         VALID,
         files=((".env", f"OPENROUTER_API_KEY='sk {SECRET}'\n".encode()),),
     ),
     "key with a line break": Bad(
-        "The value of OPENROUTER_API_KEY holds spaces",
+        "The value of OPENROUTER_API_KEY contains spaces",
         VALID,
         files=((".env", f'OPENROUTER_API_KEY="sk\\r\\n{SECRET}"\n'.encode()),),
     ),

@@ -43,7 +43,7 @@ def test_command_shows_a_page_and_keeps_the_canaries(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(lines) <= 40
     assert max(map(len, lines)) <= WIDTH
-    assert lines[-3] == "18 yes, 0 no, 0 unknown; * marks what this audit needs"
+    assert lines[-3] == "14 yes, 0 no, 0 unknown; * marks the checks that this audit needs"
     assert lines[-2] == f"Kept in runs/{only_run(tmp_path).name}"
     assert lines[-1] == "Fit for this audit: all 9 checks that it needs said yes."
     assert (only_run(tmp_path) / "doctor.json").is_file()
