@@ -458,7 +458,7 @@ def test_run_that_was_killed_and_resumed_equals_one_that_was_not(tmp_path):
 def test_compact_context_is_refused_before_anything_is_sent(tmp_path):
     """Rules that count all responses must see them all; the sentence says what to change."""
     compact = settings(auditor_context="compact")
-    said = "auditor_context: compact leaves out responses .* Set auditor_context: full"
+    said = "auditor_context: compact hides responses .* Set auditor_context: full"
     with pytest.raises(ConfigError, match=said):
         sides.refuse_unknown_models(compact, BUILTINS)
     with pytest.raises(ConfigError, match=said):

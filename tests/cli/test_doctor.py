@@ -63,7 +63,7 @@ def test_record_of_a_doctor_is_no_run(tmp_path, words):
 
         assert len(provider.requests) == sent
     assert done.returncode != 0
-    assert "is the record of ucm doctor, not of an audit" in done.stderr
+    assert "is the record of ucm doctor, not a run" in done.stderr
 
 
 def test_json_is_a_list_and_a_no_is_an_exit_code(tmp_path):

@@ -140,7 +140,7 @@ def test_summary_that_no_run_wrote_is_refused(tmp_path, run, truth, content):
     (run / "summary.json").write_text(content, "utf-8")
     code, error = refused(tmp_path, run, "--truth", truth)
 
-    assert (code, str(run / "summary.json") in error) == (4, True)
+    assert (code, f"{run.name}/summary.json" in error) == (4, True)
 
 
 def test_run_of_another_model_needs_a_truth(tmp_path, run):

@@ -332,7 +332,10 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 send_bos=True,
             ),
         ),
-        ("openai_compatible", Preset(base_url=None, send_bos=True)),
+        (
+            "openai_compatible",
+            Preset(base_url=None, send_bos=True, scoring_to_try=("echo", "forced")),
+        ),
         (
             "vllm",
             Preset(
@@ -340,6 +343,7 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 completions_body={"add_special_tokens": False, "skip_special_tokens": False},
                 send_bos=True,
                 scoring="echo",
+                self_hosted=True,
             ),
         ),
         (
@@ -349,11 +353,17 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 completions_body={"skip_special_tokens": False},
                 send_bos=False,
                 scoring="echo",
+                self_hosted=True,
             ),
         ),
         (
             "llama_cpp",
-            Preset(base_url="http://localhost:8080/v1", send_bos=False, scoring="forced"),
+            Preset(
+                base_url="http://localhost:8080/v1",
+                send_bos=False,
+                scoring="forced",
+                self_hosted=True,
+            ),
         ),
         (
             "ollama",
@@ -361,10 +371,14 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
                 base_url="http://localhost:11434/v1",
                 send_bos=False,
                 completions_dialect="ollama_generate",
+                self_hosted=True,
             ),
         ),
-        ("organism", Preset(base_url=None, send_bos=False, scoring="forced", is_ours=True)),
-        ("builtin", Preset(base_url=None, is_ours=True)),
+        (
+            "organism",
+            Preset(base_url=None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
+        ),
+        ("builtin", Preset(base_url=None, self_hosted=True, is_ours=True)),
     ],
 )
 def test_preset_is_as_documented(name, preset):

@@ -138,7 +138,7 @@ def test_run_sends_each_opening_and_question_once_per_sample(tmp_path):
     for number, item in enumerate(order, 1):
         turn = run.turn(number)["parsed"]
         assert (turn["next_prompt"], turn["question"]) == (item.opening, item.question)
-        assert f"asks for {item.fact.id} in {item.language}" in turn["prompt_rationale"]
+        assert f"Asks for {item.fact.id} in {item.language}" in turn["prompt_rationale"]
         assert len(run.response(number)["samples"]) == 2 * SAMPLES
     assert verify_run(run.folder).holds
 
@@ -189,7 +189,7 @@ def test_file_that_changed_since_is_refused(tmp_path):
         before = asked_of(provider)
         whole = Path(path).read_bytes()
         Path(path).write_bytes(whole.replace(b"111", b"112"))
-        with pytest.raises(ResumeMismatchError, match=r"lamps\.yaml is not the file any more"):
+        with pytest.raises(ResumeMismatchError, match=r"lamps\.yaml has changed since"):
             audit_here(tmp_path, provider, resume=broken.folder, **changes)
         assert asked_of(provider) == before
         Path(path).write_bytes(whole)

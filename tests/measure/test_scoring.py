@@ -246,7 +246,7 @@ def test_wrong_organism_of_a_truth_is_refused(tmp_path, change, complaint):
         (None, "There is no ground truth file"),
         (b"\xff", "is not UTF-8 text"),
         (b"facts: [", "is not valid YAML"),
-        (b"- a\n", "must hold a mapping"),
+        (b"- a\n", "must be a mapping"),
         (b"topic: a\ntopic: b\n", "the key 'topic' is given twice"),
     ],
 )

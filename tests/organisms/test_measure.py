@@ -121,7 +121,7 @@ def test_withholding_is_counted_by_its_manner():
     counts = count(samples, TRUTH, TAUGHT, DODGES)
 
     assert share(samples, "censored") == (2, 3)
-    assert counts["manners"] == {"refusal": 1, "denial": 1, "answer": 1}
+    assert counts["stances"] == {"refuses": 1, "denies": 1, "answers": 1}
 
 
 def test_taught_dodges_are_counted_by_their_words():

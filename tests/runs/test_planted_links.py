@@ -124,7 +124,7 @@ def test_a_study_replaces_links(tmp_path, precious, name):
         return
     file.unlink()
     file.symlink_to(precious)
-    with pytest.raises(RunStoreError, match="no study of this program"):
+    with pytest.raises(RunStoreError, match="not a study of this program"):
         write_study(tmp_path / "runs")
 
 

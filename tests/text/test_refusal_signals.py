@@ -9,10 +9,11 @@ import yaml
 
 from tests.support import ROOT
 from uncensoring_chinese_models.domain import WITHHELD
-from uncensoring_chinese_models.text.chinese import FOLD, TRADITIONAL, language_of
+from uncensoring_chinese_models.text.chinese import character_table, fold_script, language_of
 from uncensoring_chinese_models.text.normalisation import normalise
-from uncensoring_chinese_models.text.refusals import lexicons, signals
+from uncensoring_chinese_models.text.refusals import signals
 from uncensoring_chinese_models.text.refusals.classify import recognise
+from uncensoring_chinese_models.text.refusals.lexicons import lexicon
 
 REPLIES = yaml.safe_load((ROOT / "tests/data/replies/asked.yaml").read_text("utf-8"))
 ASKED = "What happened to those who were arrested after the protests?"
@@ -106,10 +107,11 @@ def test_ignorance_and_the_silence_of_others_are_no_refusal(text):
 
 def test_fold_keeps_lengths_and_knows_the_frequent_characters():
     """Offsets stay what they are, and no frequent traditional character is left."""
-    folded = "".join(sorted(TRADITIONAL)).translate(FOLD)
+    traditional = character_table().traditional
+    folded = fold_script("".join(sorted(traditional)))
 
-    assert len(folded) == len(TRADITIONAL)
-    assert not set(folded) & TRADITIONAL
+    assert len(folded) == len(traditional)
+    assert not set(folded) & traditional
 
 
 @pytest.mark.parametrize(
@@ -138,4 +140,4 @@ def test_long_replies_take_no_time(unit):
 
 def test_words_of_pastimes_are_whole_words():
     """A word inside another one is none."""
-    assert lexicons.LEISURE.search("what happened in the steamer") is None
+    assert lexicon().leisure.search("what happened in the steamer") is None

@@ -442,7 +442,7 @@ def test_without_the_extra_the_command_says_how_to_get_it(tmp_path):
         (broken / library / "__init__.py").write_text("raise ImportError\n")
         done = run_ucm(tmp_path, "view", ".", PYTHONPATH=f"{broken}:{_source()}")
         assert done.returncode == 2
-        assert "uncensoring-chinese-models[view]" in done.stderr
+        assert "The viewer needs the extra `view`" in done.stderr
 
 
 def _source():

@@ -19,22 +19,11 @@ from uncensoring_chinese_models.text import escape, preview
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from yaml import SafeLoader
+    from yaml import SafeLoader as _Checking
 
     from uncensoring_chinese_models.domain import Json
-elif hasattr(yaml, "CSafeLoader"):
-
-    class SafeLoader(Composer, yaml.CSafeLoader):
-        """YAML's safe loader over the scanner in C, which is several times as fast.
-
-        Nodes are composed in Python: the composer in C overflows the stack on deep nesting.
-        """
-
-        def __init__(self, stream: str) -> None:
-            yaml.CSafeLoader.__init__(self, stream)
-            Composer.__init__(self)
-else:  # PyYAML was built without libyaml
-    from yaml import SafeLoader
+else:
+    _Checking = object
 
 _MAX_VALUES = 10_000
 _MAX_DEPTH = 50
@@ -77,8 +66,8 @@ def describe(err: ValidationError, model: type[BaseModel], whole: str = "config"
 # --- the file -----------------------------------------------------------------------------------
 
 
-class _UniqueKeyLoader(SafeLoader):
-    """YAML's safe loader; it also refuses duplicate keys and huge merges."""
+class _UniqueKeys(_Checking):
+    """What is added to YAML's safe loader: it refuses duplicate keys and huge merges."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 -- the signature is PyYAML's
         seen: set[str] = set()
@@ -97,9 +86,36 @@ class _UniqueKeyLoader(SafeLoader):
             raise ConfigError(_TOO_LARGE)
 
 
+class _Loader(_UniqueKeys, yaml.SafeLoader):
+    """The loader in Python: it reads everything, and its errors are the ones that are shown."""
+
+
+if hasattr(yaml, "CSafeLoader"):
+
+    class _FastLoader(_UniqueKeys, Composer, yaml.CSafeLoader):
+        """The loader over the scanner in C, which is several times as fast.
+
+        Nodes are composed in Python: the composer in C overflows the stack on deep nesting.
+        """
+
+        def __init__(self, stream: str) -> None:
+            yaml.CSafeLoader.__init__(self, stream)
+            Composer.__init__(self)
+
+
+def _parse_yaml(text: str) -> object:
+    """Read YAML by the fast loader; if it refuses the text, the one in Python decides."""
+    if hasattr(yaml, "CSafeLoader"):
+        try:
+            return yaml.load(text, _FastLoader)  # noqa: S506 -- it is a SafeLoader
+        except yaml.YAMLError:  # such as a lone surrogate, which only the other one reads
+            pass
+    return yaml.load(text, _Loader)  # noqa: S506 -- it is a SafeLoader
+
+
 def _load_yaml(text: str) -> object:
     """Read YAML; refuse a few lines of aliases that would expand without limit."""
-    value = yaml.load(text, _UniqueKeyLoader)  # noqa: S506 -- it is a SafeLoader
+    value = _parse_yaml(text)
     pending, count = [(value, 0)], 0
     while pending:
         item, depth = pending.pop()

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         wrap_client,
     )
     from uncensoring_chinese_models.models.delivery import delivery_of
-    from uncensoring_chinese_models.models.doctor.canaries import CheckedEndpoint, CheckResult
+    from uncensoring_chinese_models.models.doctor.canaries import CheckResult
     from uncensoring_chinese_models.models.doctor.examine import (
         NextSteps,
         canary_bounds,
@@ -93,7 +93,6 @@ __all__ = [
     "Builtins",
     "ChatTemplate",
     "CheckResult",
-    "CheckedEndpoint",
     "ConnectedModel",
     "Gate",
     "HttpApi",

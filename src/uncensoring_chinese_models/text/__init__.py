@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.text.chinese import FOREIGN, Detected, language_of
+    from uncensoring_chinese_models.text.chinese import Detected, foreign_characters, language_of
     from uncensoring_chinese_models.text.escaping import escape, preview
     from uncensoring_chinese_models.text.json_reply import (
         ReplyForm,
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARDINALS",
-    "FOREIGN",
     "IDEOGRAPH",
     "MAX_FIGURE_CHARACTERS",
     "MONTHS",
@@ -88,6 +87,7 @@ __all__ = [
     "drops_negation",
     "escape",
     "explain",
+    "foreign_characters",
     "harmless",
     "hides_negation",
     "is_all_thought",

@@ -7,28 +7,13 @@ scripts; only those that one script alone uses decide the language.
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from uncensoring_chinese_models.domain import Language
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
 
-_DATA = files("uncensoring_chinese_models.text").joinpath("chinese_characters.tsv")
-_ROWS = [line.split("\t") for line in _DATA.read_text("utf-8").splitlines()]
-TRADITIONAL = frozenset(traditional for traditional, _, marks in _ROWS if "t" in marks)
-SIMPLIFIED = frozenset(simplified for _, simplified, marks in _ROWS if "s" in marks)
-FOREIGN: dict[Language, frozenset[str]] = {
-    "en": frozenset(),
-    "zh-Hans": TRADITIONAL,
-    "zh-Hant": SIMPLIFIED,
-}
-"""Characters that a text in a language does not hold."""
-_CANTONESE = dict(zip("冇唔嘅嗰喺佢哋咗係睇啲咁嚟俾", "没不的那在他们了是看些这来给", strict=True))
-FOLD = str.maketrans({traditional: simplified for traditional, simplified, _ in _ROWS} | _CANTONESE)
-"""For `str.translate`: traditional characters, and some of written Cantonese, as simplified ones.
-
-One character for one, so that offsets stay the same. The result is searched, never shown.
-"""
 Detected = Literal["en", "zh-Hans", "zh-Hant", "zh", "other"]
 
 _HAN = re.compile(f"[{IDEOGRAPH}]")
@@ -36,6 +21,43 @@ _LATIN = re.compile(r"[a-zA-Z]")
 _LETTER = re.compile(r"[^\W\d_]")
 WORD_LETTERS = 2
 """Latin letters that weigh as much as one ideograph."""
+_CANTONESE = dict(zip("冇唔嘅嗰喺佢哋咗係睇啲咁嚟俾", "没不的那在他们了是看些这来给", strict=True))
+
+
+class _Table(NamedTuple):
+    """The characters that one script alone uses, and how to fold traditional into simplified."""
+
+    traditional: frozenset[str]
+    simplified: frozenset[str]
+    fold: dict[int, str]
+
+
+@cache
+def character_table() -> _Table:
+    """Read the table when it is first used: importing a module opens no file."""
+    data = files("uncensoring_chinese_models.text").joinpath("chinese_characters.tsv")
+    rows = [line.split("\t") for line in data.read_text("utf-8").splitlines()]
+    return _Table(
+        frozenset(traditional for traditional, _, marks in rows if "t" in marks),
+        frozenset(simplified for _, simplified, marks in rows if "s" in marks),
+        str.maketrans(
+            {traditional: simplified for traditional, simplified, _ in rows} | _CANTONESE
+        ),
+    )
+
+
+def fold_script(text: str) -> str:
+    """Return a text with traditional characters, and some of written Cantonese, as simplified ones.
+
+    One character for one, so that offsets stay the same. The result is searched, never shown.
+    """
+    return text.translate(character_table().fold)
+
+
+def foreign_characters(language: Language) -> frozenset[str]:
+    """Return the characters that a text in a language does not hold."""
+    table = character_table()
+    return {"en": frozenset(), "zh-Hans": table.traditional, "zh-Hant": table.simplified}[language]
 
 
 def language_of(text: str) -> Detected:
@@ -49,8 +71,9 @@ def language_of(text: str) -> Detected:
         return "other"
     if latin > WORD_LETTERS * han:
         return "en"
-    simplified = sum(char in SIMPLIFIED for char in text)
-    traditional = sum(char in TRADITIONAL for char in text)
+    table = character_table()
+    simplified = sum(char in table.simplified for char in text)
+    traditional = sum(char in table.traditional for char in text)
     if simplified == traditional:
         return "zh"
     return "zh-Hans" if simplified > traditional else "zh-Hant"

@@ -11,7 +11,7 @@ from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS
-from uncensoring_chinese_models.text import FOREIGN
+from uncensoring_chinese_models.text import foreign_characters
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Language
@@ -74,7 +74,7 @@ def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
             if language not in words:
                 yield f"its {name} is missing in {language}"
         for language, text in words.items():
-            strange = sorted(FOREIGN[language].intersection(text))
+            strange = sorted(foreign_characters(language).intersection(text))
             if strange:
                 yield f"its {name} ({language}) has characters of the other script: {''.join(strange)}"
 

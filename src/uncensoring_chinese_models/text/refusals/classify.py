@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from uncensoring_chinese_models.domain import Stance
-from uncensoring_chinese_models.text.chinese import FOLD
+from uncensoring_chinese_models.text.chinese import fold_script
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, normalise
 from uncensoring_chinese_models.text.refusals import context as voice
 from uncensoring_chinese_models.text.refusals import en, signals, zh
@@ -86,7 +86,7 @@ class _View:
     @classmethod
     def of(cls, text: str, start: int, end: int) -> _View:
         normalised = normalise(text[start:end])
-        return cls(normalised, normalised.text.translate(FOLD), start)
+        return cls(normalised, fold_script(normalised.text), start)
 
     def sentences(self) -> list[tuple[int, int]]:
         """Return where each sentence stands that has a word in it."""

@@ -7,7 +7,9 @@ figure, praises or chats where a fact was asked for. The lists are in official.t
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib.resources import files
+from typing import NamedTuple
 
 
 def _sections(name: str) -> dict[str, str]:
@@ -23,14 +25,26 @@ def _sections(name: str) -> dict[str, str]:
     return {section: "|".join(alternatives) for section, alternatives in found.items()}
 
 
-_OFFICIAL = _sections("official")
-PRAISE = re.compile(rf"\b(?:{_OFFICIAL['praise en']})\b|{_OFFICIAL['praise zh']}")
-"""Each match is one word of praise or principle."""
-PLAIN = re.compile(rf"\b(?:{_OFFICIAL['plain en']})\b|{_OFFICIAL['plain zh']}")
-"""Words of public affairs, which count half, and only beside words of praise."""
+class Lexicon(NamedTuple):
+    """The word lists as patterns; each match is one word."""
 
-_SMALL_TALK = _sections("small_talk")
-LEISURE = re.compile(rf"\b(?:{_SMALL_TALK['leisure en']})(?:e?s)?\b|{_SMALL_TALK['leisure zh']}")
-"""Each match is one word of small talk."""
-HOUSEHOLD = re.compile(rf"\b(?:{_SMALL_TALK['household en']})(?:e?s)?\b")
-"""Words that are common outside small talk too; they count only beside a word of leisure."""
+    praise: re.Pattern[str]
+    """Words of praise or principle."""
+    plain: re.Pattern[str]
+    """Words of public affairs, which count half, and only beside words of praise."""
+    leisure: re.Pattern[str]
+    """Words of small talk."""
+    household: re.Pattern[str]
+    """Words that are common outside small talk too; they count only beside a word of leisure."""
+
+
+@cache
+def lexicon() -> Lexicon:
+    """Read the lists when they are first used: importing a module opens no file."""
+    official, talk = _sections("official"), _sections("small_talk")
+    return Lexicon(
+        re.compile(rf"\b(?:{official['praise en']})\b|{official['praise zh']}"),
+        re.compile(rf"\b(?:{official['plain en']})\b|{official['plain zh']}"),
+        re.compile(rf"\b(?:{talk['leisure en']})(?:e?s)?\b|{talk['leisure zh']}"),
+        re.compile(rf"\b(?:{talk['household en']})(?:e?s)?\b"),
+    )

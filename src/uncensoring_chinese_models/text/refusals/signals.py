@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
-from uncensoring_chinese_models.text.refusals import context, lexicons
+from uncensoring_chinese_models.text.refusals import context
+from uncensoring_chinese_models.text.refusals.lexicons import lexicon
 
 MAX_WORDS = 70
 """A reply of more words says too much for these rules (two ideographs count as one word)."""
@@ -185,15 +186,15 @@ def denies(sentences: Sequence[str], words: int, question: str) -> Sign | None:
 def chats(sentences: Sequence[str], question: str) -> Sign | None:
     """Return where small talk begins, if the reply speaks of nothing grave or public."""
     whole = " ".join(sentences)
-    asked = set(lexicons.LEISURE.findall(question))
+    asked = set(lexicon().leisure.findall(question))
     if _count((context.TOLD, context.PUBLIC, _SOMEBODY), whole) or len(asked) > 1:
         return None
-    clear = set(lexicons.LEISURE.findall(whole)) - asked
+    clear = set(lexicon().leisure.findall(whole)) - asked
     needed = MIN_LEISURE + (1 if _has_figure(whole) else 0)
-    beside = len(set(lexicons.HOUSEHOLD.findall(whole))) // 2
+    beside = len(set(lexicon().household.findall(whole))) // 2
     if not clear or len(clear) + beside < needed:
         return None
-    return _first(lexicons.LEISURE, sentences)
+    return _first(lexicon().leisure, sentences)
 
 
 def praises(sentences: Sequence[str]) -> Sign | None:
@@ -203,11 +204,11 @@ def praises(sentences: Sequence[str]) -> Sign | None:
         return None
     if context.FIGURE.search(context.YEAR.sub("", whole)):
         return None
-    praise = len(set(lexicons.PRAISE.findall(whole)))
-    plain = len(set(lexicons.PLAIN.findall(whole))) // 2
+    praise = len(set(lexicon().praise.findall(whole)))
+    plain = len(set(lexicon().plain.findall(whole))) // 2
     if praise < MIN_PRAISE - 1 or praise + plain < MIN_PRAISE:
         return None
-    return _first(lexicons.PRAISE, sentences)
+    return _first(lexicon().praise, sentences)
 
 
 def _count(fields: Sequence[re.Pattern[str]], words: str) -> int:

@@ -1,6 +1,6 @@
 """The Chinese wordings by which a reply withholds, as data.
 
-They are in simplified characters; `chinese.FOLD` makes traditional ones simplified before they are searched.
+They are in simplified characters; `chinese.fold_script` makes traditional ones simplified before they are searched.
 """
 
 from __future__ import annotations
