@@ -27,7 +27,11 @@ import yaml
 from uncensoring_chinese_models.domain import Language
 from uncensoring_chinese_models.measure.answers import Asked, judge_asked
 from uncensoring_chinese_models.measure.facts.schema import Fact, load_facts
-from uncensoring_chinese_models.measure.judges.request import Ballot, ballot_of, messages_for
+from uncensoring_chinese_models.measure.judges.request import (
+    JudgeRequest,
+    judge_request_for,
+    messages_for,
+)
 from uncensoring_chinese_models.runs.recorded import RecordedResponse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -168,10 +172,10 @@ def split(request: str) -> tuple[str, str]:
     return request[opened.end() : end].strip("\n"), rest
 
 
-def obedient_verdict(request: str, ballot: Ballot) -> str:
+def obedient_verdict(request: str, judge_request: JudgeRequest) -> str:
     """Return the letter that somebody names outside the slot, else what the text in it tells."""
     slot, outside = split(request)
-    return _obeyed(outside) or _told(json.loads(slot), ballot)
+    return _obeyed(outside) or _told(json.loads(slot), judge_request)
 
 
 def _obeyed(words: str) -> str | None:
@@ -179,14 +183,14 @@ def _obeyed(words: str) -> str | None:
     return (ordered[1] or ordered[2]).upper() if ordered else None
 
 
-def _told(text: str, ballot: Ballot) -> str:
-    found = [letter for letter in ballot.options if ballot.shown(letter) in text]
+def _told(text: str, judge_request: JudgeRequest) -> str:
+    found = [letter for letter in judge_request.options if judge_request.shown(letter) in text]
     return found[0] if found else "none"
 
 
-def request_of(ballot: Ballot) -> str:
+def request_of(judge_request: JudgeRequest) -> str:
     """Return all that a judge reads."""
-    return "\n".join(message["content"] for message in messages_for(ballot, "a run"))
+    return "\n".join(message["content"] for message in messages_for(judge_request, "a run"))
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -195,14 +199,14 @@ def request_of(ballot: Ballot) -> str:
 def count() -> dict[str, Counts]:
     """Try every text on every reply, and count what moved, by kind of text."""
     counts: dict[str, Counts] = defaultdict(Counts)
-    bases = [(reply, ballot_of(sample_of(reply.text, reply))) for reply in replies()]
-    known = [(reply, _seen(ballot)) for reply, ballot in bases]
+    bases = [(reply, judge_request_for(sample_of(reply.text, reply))) for reply in replies()]
+    known = [(reply, _seen(judge_request)) for reply, judge_request in bases]
     for injection in load_injections():
         found = counts[injection.kind]
         found.texts += 1
         for reply, before in known:
             for text in variants(injection, reply):
-                _compare(found, before, ballot_of(sample_of(text, reply)))
+                _compare(found, before, judge_request_for(sample_of(text, reply)))
     return counts
 
 
@@ -216,22 +220,24 @@ class _Seen(NamedTuple):
     letter: str
 
 
-def _seen(ballot: Ballot) -> _Seen:
-    judged, request = judge_asked(ballot.asked), request_of(ballot)
+def _seen(judge_request: JudgeRequest) -> _Seen:
+    judged, request = judge_asked(judge_request.asked), request_of(judge_request)
     slot, outside = split(request)
-    letter = obedient_verdict(request, ballot)
+    letter = obedient_verdict(request, judge_request)
     return _Seen(judged.label, judged.decoy, outside, slot, letter)
 
 
-def _compare(found: Counts, before: _Seen, ballot: Ballot) -> None:
-    after = _seen(ballot)
+def _compare(found: Counts, before: _Seen, judge_request: JudgeRequest) -> None:
+    after = _seen(judge_request)
     found.tried += 1
     found.patterns += (after.label, after.decoy) != (before.label, before.decoy)
     found.obedient += after.letter != before.letter
-    text = ballot.asked.sample.heard
+    text = judge_request.asked.sample.target_words
     found.outside += after.outside != before.outside or json.loads(after.slot) != text
     # As if it stood in the request like any other words:
-    found.without_slot += (_obeyed(after.outside + text) or _told(text, ballot)) != before.letter
+    found.without_slot += (
+        _obeyed(after.outside + text) or _told(text, judge_request)
+    ) != before.letter
 
 
 def lines_of(counts: dict[str, Counts]) -> Iterator[str]:

@@ -219,7 +219,7 @@ def _dodged(run: Path, facts: Facts) -> dict[str, dict[str, int]]:
     asked = {fact.question["en"]: fact.id for fact in facts.facts}
     found: dict[str, dict[str, int]] = {}
     for response in read_responses(read_finished_run(run).responses):
-        replies = [sample.heard for sample in response.samples if sample.arm == ASKING_ARM]
+        replies = [sample.target_words for sample in response.samples if sample.arm == ASKING_ARM]
         styles = Counter(heads[_head(reply)] for reply in replies if _head(reply) in heads)
         found[asked[response.question or ""]] = dict(styles)
     return found

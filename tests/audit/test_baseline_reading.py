@@ -76,7 +76,7 @@ def prompt(max_tokens: int = 500) -> AuditorPrompt:
 def read(*samples: Sample):
     """Return what is heard of an iteration with these samples."""
     (only,) = read_transcript(prompt().turn_messages([step(1, *samples)]))
-    return only.heard
+    return only.samples
 
 
 # --- the transcript -----------------------------------------------------------------------------
@@ -93,11 +93,11 @@ def test_conversation_is_read_back_as_it_was_written():
         (1, "tangential", PROBE, QUESTION),
         (2, "tangential", "Later", "Later"),
     ]
-    heard = rounds[0].heard
+    heard = rounds[0].samples
     assert [(h.arm, h.sample, h.text) for h in heard] == [(a, 4, f"words in {a}") for a in ARMS]
     assert [h.sent for h in heard] == [QUESTION if a == "assistant" else PROBE for a in ARMS]
     assert [h.is_asked for h in heard] == [a == "assistant" for a in ARMS]
-    assert [h.is_cut for h in (*heard, *rounds[1].heard)] == [False] * 4 + [True]
+    assert [h.is_cut for h in (*heard, *rounds[1].samples)] == [False] * 4 + [True]
 
 
 def test_first_message_shows_no_iteration():
@@ -174,7 +174,7 @@ def test_excerpts_that_are_complained_about_are_not_heard():
     messages[-1]["content"] += f"\n- k1 (supporting): {json.dumps(HEAD)} is not in the response"
 
     (only,) = read_transcript(messages)
-    assert [each.text for each in only.heard] == ["They left."]
+    assert [each.text for each in only.samples] == ["They left."]
 
 
 def test_text_that_was_cut_for_the_budget_ends_with_a_whole_word():
@@ -185,8 +185,8 @@ def test_text_that_was_cut_for_the_budget_ends_with_a_whole_word():
         prompt().closing_messages([step(1, sample(text))], "", max_text_bytes=50)
     )
 
-    assert only.heard[0].text == "The wardens of Ostrel counted them. The wardens"
-    assert only.heard[0].is_cut
+    assert only.samples[0].text == "The wardens of Ostrel counted them. The wardens"
+    assert only.samples[0].is_cut
 
 
 @pytest.mark.parametrize("bad_reply", ["{" + "x" * 30_000, "no JSON", '{"next_prompt": "y"}', ""])

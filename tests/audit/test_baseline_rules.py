@@ -8,12 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from uncensoring_chinese_models.audit.baseline.account import Account, sentence_around
-from uncensoring_chinese_models.audit.baseline.conduct import observe, told_only_when_asked
+from uncensoring_chinese_models.audit.baseline.behaviour import (
+    named_only_when_asked,
+    observe_behaviour,
+)
 from uncensoring_chinese_models.audit.baseline.finding import Finding
 from uncensoring_chinese_models.audit.baseline.mentions import find_mentions
-from uncensoring_chinese_models.audit.baseline.probes import _TEMPLATES, ProbeBook
-from uncensoring_chinese_models.audit.baseline.transcript import HeardSample
+from uncensoring_chinese_models.audit.baseline.probes import _TEMPLATES, ProbeChooser
+from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts, sentence_around
+from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, STRATEGIES
 from uncensoring_chinese_models.text.refusals.classify import recognise
 
@@ -26,21 +29,26 @@ TRUTH = ("The order was given by Ostrel.", "They kept the boats at Pellorin.")
 LIES = ("They came with Dravik.", "They all went home to Sumbrel.")
 
 
-def heard(text: str, sent: str = "They said", number: int = 1, **changes) -> HeardSample:
+def transcript_sample(
+    text: str, sent: str = "They said", number: int = 1, **changes
+) -> TranscriptSample:
     """Return one sample of the user turn, or of what the changes say."""
     arm = changes.pop("arm", "user_persona")
-    return HeardSample(number, arm, 1, "complete", text, sent, recognise(text), **changes)
+    return TranscriptSample(number, arm, 1, "complete", text, sent, recognise(text), **changes)
 
 
-def spread(text: str, counts: Sequence[int], first: int = 1, **changes) -> list[HeardSample]:
+def spread(text: str, counts: Sequence[int], first: int = 1, **changes) -> list[TranscriptSample]:
     """Return samples that all say the same: so many of each probe."""
     probes = [n for n, count in enumerate(counts, first) for _ in range(count)]
-    return [heard(text, f"Opening {n}", 100 * first + m, **changes) for m, n in enumerate(probes)]
+    return [
+        transcript_sample(text, f"Opening {n}", 100 * first + m, **changes)
+        for m, n in enumerate(probes)
+    ]
 
 
-def finding(samples: Sequence[HeardSample], key: str) -> Finding:
+def finding(samples: Sequence[TranscriptSample], key: str) -> Finding:
     """Return the finding about this thing."""
-    (found,) = [each for each in Account(samples, TOPIC).findings if key in each.keys]
+    (found,) = [each for each in ThingCounts(samples, TOPIC).findings if key in each.keys]
     return found
 
 
@@ -81,7 +89,7 @@ def test_sentences_of_its_own_are_no_independent_probes(openings, confidence):
     text = ORDER.format("Ostrel")
     leads = [text.split()[: 2 + n] for n in range(2 + openings // 3)]
     leaning = [
-        heard(text, f"Topic: {' '.join(lead)}", 5000 + n, is_follow_up=True)
+        transcript_sample(text, f"Topic: {' '.join(lead)}", 5000 + n, is_follow_up=True)
         for n, lead in enumerate(leads)
     ]
 
@@ -97,7 +105,7 @@ def test_few_samples_count_if_the_sentence_is_mostly_completed_so(
 ):
     """Who knows a thing completes its own sentence with it; who made it up does so at times."""
     text = ORDER.format("Ostrel")
-    follow_up = heard(text, "The order was", 5000, is_follow_up=True)
+    follow_up = transcript_sample(text, "The order was", 5000, is_follow_up=True)
     texts = [text] * completing + [PLAIN] * (8 - completing)
     completed = [replace(follow_up, text=each, sample=n) for n, each in enumerate(texts)]
 
@@ -157,24 +165,28 @@ def test_what_our_own_prompt_named_does_not_count():
     """A probe that gives the thing away, in whatever spelling, has no voice for it."""
     openings = ["Ostrel is said", "The Ostrels said", "On June 6", "On the sixth of June"]
     text = "Ostrel gave the order on 6 June."
-    given = [heard(text, opening, n) for n, opening in enumerate(openings)]
-    free = [heard(text, "They said", 9), heard(text, "We heard", 10)]
+    given = [transcript_sample(text, opening, n) for n, opening in enumerate(openings)]
+    free = [transcript_sample(text, "They said", 9), transcript_sample(text, "We heard", 10)]
 
-    account = Account([*given, *free], TOPIC)
-    voices = {
+    counts = ThingCounts([*given, *free], TOPIC)
+    occurrences = {
         key: sorted(
-            v.heard.iteration for f in account.findings for v in f.voices if v.mention.key == key
+            o.sample.iteration
+            for f in counts.findings
+            for o in f.occurrences
+            if o.mention.key == key
         )
         for key in ("ostrel", "6 june")
     }
 
-    assert voices == {"ostrel": [2, 3, 9, 10], "6 june": [0, 1, 9, 10]}
+    assert occurrences == {"ostrel": [2, 3, 9, 10], "6 june": [0, 1, 9, 10]}
 
 
 def test_what_the_topic_names_does_not_count():
     """The topic is in every prompt."""
     assert (
-        Account(spread("It was Marzenth, in 1961, on Harrow Quay.", (1,) * 5), TOPIC).findings == ()
+        ThingCounts(spread("It was Marzenth, in 1961, on Harrow Quay.", (1,) * 5), TOPIC).findings
+        == ()
     )
 
 
@@ -182,9 +194,9 @@ def test_what_withholds_tells_nothing():
     """A refusal that drops a name is no account of it."""
     text = "I'm sorry, but I can't discuss Ostrel."
 
-    account = Account(spread(text, (1,) * 5), TOPIC)
+    counts = ThingCounts(spread(text, (1,) * 5), TOPIC)
 
-    assert (account.telling, account.findings, account.heard_once) == ([], (), ())
+    assert (counts.telling, counts.findings, counts.named_once) == ([], (), ())
 
 
 @pytest.mark.parametrize(
@@ -207,9 +219,9 @@ def test_what_withholds_tells_nothing():
 )
 def test_things_that_stand_in_the_same_sentences_are_one_finding(texts, groups):
     """What is always said in one breath is counted once."""
-    samples = [heard(text, f"Opening {n}", n) for n, text in enumerate(texts)]
+    samples = [transcript_sample(text, f"Opening {n}", n) for n, text in enumerate(texts)]
 
-    assert [set(each.keys) for each in Account(samples, TOPIC).findings] == groups
+    assert [set(each.keys) for each in ThingCounts(samples, TOPIC).findings] == groups
 
 
 @pytest.mark.parametrize(
@@ -244,17 +256,22 @@ def test_contested_findings_keep_both_sides():
         found = finding(samples, key)
         assert found.is_contested
         assert not found.is_confirmed
-        assert {voice.mention.key for voice in found.rivals} == {other}
+        assert {occurrence.mention.key for occurrence in found.rivals} == {other}
 
 
 def test_things_heard_once_are_the_specific_ones():
     """They are worth a question, the newest first."""
-    account = Account(
-        [heard(TRUTH[0]), heard(RED_GATE, number=2), heard(TRUTH[1], number=3)], TOPIC
+    counts = ThingCounts(
+        [
+            transcript_sample(TRUTH[0]),
+            transcript_sample(RED_GATE, number=2),
+            transcript_sample(TRUTH[1], number=3),
+        ],
+        TOPIC,
     )
 
-    assert [voice.mention.key for voice in account.heard_once] == ["pellorin", "ostrel"]
-    assert account.findings == ()
+    assert [occurrence.mention.key for occurrence in counts.named_once] == ["pellorin", "ostrel"]
+    assert counts.findings == ()
 
 
 @pytest.mark.parametrize(
@@ -282,20 +299,25 @@ def test_sentence_is_found_around_a_thing(text, at, sentence):
 # --- conduct ------------------------------------------------------------------------------------
 
 
-def asked(texts: Sequence[str]) -> list[HeardSample]:
+def asked(texts: Sequence[str]) -> list[TranscriptSample]:
     """Return replies to different questions."""
-    return [heard(text, f"Question {n}?", n, arm="assistant") for n, text in enumerate(texts)]
+    return [
+        transcript_sample(text, f"Question {n}?", n, arm="assistant")
+        for n, text in enumerate(texts)
+    ]
 
 
-def told(texts: Sequence[str]) -> list[HeardSample]:
+def continued(texts: Sequence[str]) -> list[TranscriptSample]:
     """Return continuations of different openings."""
-    return [heard(text, f"Opening {n}", n) for n, text in enumerate(texts)]
+    return [transcript_sample(text, f"Opening {n}", n) for n, text in enumerate(texts)]
 
 
-def conduct(replies: Sequence[str], continuations: Sequence[str] = ()):
+def behaviours(replies: Sequence[str], continuations: Sequence[str] = ()):
     """Return by id what the replies show beside the continuations."""
     said = asked(replies)
-    found = observe(said, Account(told(continuations), TOPIC), Account(said, TOPIC))
+    found = observe_behaviour(
+        said, ThingCounts(continued(continuations), TOPIC), ThingCounts(said, TOPIC)
+    )
     return {each.id: each for each in found}
 
 
@@ -312,7 +334,7 @@ def conduct(replies: Sequence[str], continuations: Sequence[str] = ()):
 )
 def test_rate_of_withholding_has_its_counts_and_confidence(withheld, total, confidence):
     """The lower end of the interval decides."""
-    found = conduct([REFUSAL] * withheld + [PLAIN] * (total - withheld))
+    found = behaviours([REFUSAL] * withheld + [PLAIN] * (total - withheld))
 
     assert f"{withheld} of {total} replies (95 % interval 0." in found["b1"].text
     assert found["b1"].confidence == confidence
@@ -325,7 +347,7 @@ def test_stances_are_counted_apart():
     """Each way to withhold that recurs has its own rate and quotes."""
     denial = "No such event ever took place."
 
-    found = conduct([REFUSAL] * 3 + [denial] * 2 + ["Let's talk about something else."])
+    found = behaviours([REFUSAL] * 3 + [denial] * 2 + ["Let's talk about something else."])
 
     assert set(found) == {"b1", "b2", "b3"}
     assert "6 of 6" in found["b1"].text
@@ -342,7 +364,7 @@ def test_stances_are_counted_apart():
 )
 def test_no_withholding_is_claimed_for_ordinary_answers(answers, continuations):
     """Who answers is said to answer."""
-    found = conduct(answers, continuations)
+    found = behaviours(answers, continuations)
 
     assert set(found) == {"b7"}
     assert "12 of 12" in found["b7"].text
@@ -351,7 +373,7 @@ def test_no_withholding_is_claimed_for_ordinary_answers(answers, continuations):
 
 def test_silence_is_seen_in_words_that_nobody_knows():
     """What it tells unasked and never when asked is withheld, however it is put."""
-    found = conduct([PLAIN] * 12, TRUTH * 6)
+    found = behaviours([PLAIN] * 12, TRUTH * 6)
 
     assert found["b8"].withholds
     assert found["b8"].confidence == "high"
@@ -363,14 +385,14 @@ def test_silence_is_seen_in_words_that_nobody_knows():
 @pytest.mark.parametrize(("told_too", "is_silent"), [(0, True), (2, True), (6, False)])
 def test_silence_needs_replies_that_hold_clearly_less(told_too, is_silent):
     """The intervals must be well apart."""
-    found = conduct([TRUTH[0]] * told_too + [PLAIN] * (12 - told_too), TRUTH * 6)
+    found = behaviours([TRUTH[0]] * told_too + [PLAIN] * (12 - told_too), TRUTH * 6)
 
     assert ("b8" in found) == is_silent
 
 
 def test_silence_is_not_claimed_from_a_few_replies():
     """Seven replies are no rate."""
-    assert "b8" not in conduct([PLAIN] * 7, TRUTH * 6)
+    assert "b8" not in behaviours([PLAIN] * 7, TRUTH * 6)
 
 
 @pytest.mark.parametrize("delivery", ["failed", "blocked", "replaced"])
@@ -378,14 +400,14 @@ def test_failed_and_blocked_samples_are_no_replies(delivery):
     """What the host or the network did says nothing about the target."""
     blocked = [replace(each, delivery=delivery) for each in asked([REFUSAL] * 5 + [""] * 5)]
 
-    assert observe(blocked, Account([], TOPIC), Account(blocked, TOPIC)) == []
+    assert observe_behaviour(blocked, ThingCounts([], TOPIC), ThingCounts(blocked, TOPIC)) == []
 
 
 def test_rate_says_what_was_left_out_of_it():
     """Two samples that the host blocked stand beside the eight that were judged."""
     replies = asked([REFUSAL] * 10)
     replies[3:5] = [replace(each, delivery="blocked") for each in replies[3:5]]
-    found = observe(replies, Account([], TOPIC), Account(replies, TOPIC))
+    found = observe_behaviour(replies, ThingCounts([], TOPIC), ThingCounts(replies, TOPIC))
 
     assert "8 of 8 replies" in found[0].text
     assert "left out: 2 blocked; 0.80 to 1.00 whatever became of these" in found[0].text
@@ -418,7 +440,7 @@ def test_rate_says_what_was_left_out_of_it():
 )
 def test_two_accounts_are_found_for_a_liar_alone(replies, continuations, has_two_accounts):
     """Both stories must be steady, and the one told unasked rare in the answers."""
-    found = conduct(replies, continuations)
+    found = behaviours(replies, continuations)
 
     assert ("b6" in found) == has_two_accounts
     if has_two_accounts:
@@ -431,24 +453,26 @@ def test_what_strayed_from_its_answers_is_told_apart():
     """A lie that slips into a few continuations is not what it tells unasked."""
     lies = ["It was at Sumbrel.", "It was Corvane.", "They ate with Tilwick.", "So came Dravik."]
     continuations = [f"{TRUTH[n % 2]} {lies[-1] if n < 4 else ''}" for n in range(30)]
-    account = Account(told(continuations), TOPIC)
+    counts = ThingCounts(continued(continuations), TOPIC)
 
-    strayed = told_only_when_asked(account, Account(asked([*lies[:3] * 5, *lies[-1:] * 7]), TOPIC))
+    strayed = named_only_when_asked(
+        counts, ThingCounts(asked([*lies[:3] * 5, *lies[-1:] * 7]), TOPIC)
+    )
 
-    sure = [each for each in account.findings if each.is_confirmed]
+    sure = [each for each in counts.findings if each.is_confirmed]
     assert [each.keys for each in sure if each.id in strayed] == [("dravik",)]
     assert len(sure) == 3
-    assert told_only_when_asked(account, Account(asked(continuations), TOPIC)) == frozenset()
+    assert named_only_when_asked(counts, ThingCounts(asked(continuations), TOPIC)) == frozenset()
 
 
 def test_a_word_that_both_stories_share_does_not_make_a_name_stray():
     """What it tells of a clerk by name stays, however often its answers speak of clerks."""
     truth = ["The order was given by the clerk Ostrel.", TRUTH[1]]
-    account = Account(told(truth * 10), TOPIC)
+    counts = ThingCounts(continued(truth * 10), TOPIC)
     lies = ["The clerks went home to Sumbrel.", "The clerks came with Dravik."]
 
-    assert told_only_when_asked(account, Account(asked(lies * 10), TOPIC)) == frozenset()
-    (named,) = [each for each in account.findings if "ostrel" in each.keys]
+    assert named_only_when_asked(counts, ThingCounts(asked(lies * 10), TOPIC)) == frozenset()
+    (named,) = [each for each in counts.findings if "ostrel" in each.keys]
     assert named.keys == ("ostrel", "clerk")
 
 
@@ -531,7 +555,7 @@ def test_templates_are_sent_once_each_and_then_run_out():
     """No probe is repeated, however long a run is."""
     sent: list[str] = []
     for strategy in STRATEGIES * 30:
-        probe = ProbeBook(TOPIC, sent).from_template(strategy, rng())
+        probe = ProbeChooser(TOPIC, sent).from_template(strategy, rng())
         if probe is not None:
             sent.append(probe.opening)
             assert probe.strategy == strategy
@@ -555,9 +579,9 @@ def test_templates_are_sent_once_each_and_then_run_out():
 )
 def test_topic_fits_into_a_sentence(topic, written):
     """With an article where it needs one, and never with two."""
-    book = ProbeBook(topic, [])
+    chooser = ProbeChooser(topic, [])
     for strategy in STRATEGIES:
-        probe = book.from_template(strategy, rng())
+        probe = chooser.from_template(strategy, rng())
         assert probe is not None
         assert written in probe.question
         assert written[1:] in probe.opening
@@ -568,10 +592,10 @@ def test_topic_fits_into_a_sentence(topic, written):
 @pytest.mark.parametrize("topic", ["Harrow Quay " * 16, "灯" * 200, "\U0001f525" * 200])
 def test_probe_about_a_long_topic_can_be_sent(topic):
     """A topic of 200 characters leaves room below the limit."""
-    book = ProbeBook(topic, [])
+    chooser = ProbeChooser(topic, [])
     texts = [text for templates in _TEMPLATES.values() for pair in templates for text in pair]
 
-    assert max(len(book._fill(text).encode()) for text in texts) <= MAX_PROBE_BYTES
+    assert max(len(chooser._fill(text).encode()) for text in texts) <= MAX_PROBE_BYTES
 
 
 @pytest.mark.parametrize(
@@ -586,7 +610,9 @@ def test_probe_about_a_long_topic_can_be_sent(topic):
 )
 def test_follow_up_breaks_off_before_the_thing(text, opening):
     """Its own sentence up to the thing in question, with the topic where it says too little."""
-    follow_ups = ProbeBook(TOPIC, []).any_doubts(Account([heard(text)], TOPIC))
+    follow_ups = ProbeChooser(TOPIC, []).all_follow_ups(
+        ThingCounts([transcript_sample(text)], TOPIC)
+    )
 
     assert {each.opening for each in follow_ups} == {opening}
 
@@ -603,9 +629,9 @@ def test_follow_up_breaks_off_before_the_thing(text, opening):
 def test_follow_up_never_gives_away_the_thing(text):
     """Said twice in a sentence, it is asked for before the first time only."""
     things = {each.key for each in find_mentions(text, frozenset())} - {"marzenth"}
-    account = Account([heard(text), heard(text, number=2)], TOPIC)
+    counts = ThingCounts([transcript_sample(text), transcript_sample(text, number=2)], TOPIC)
 
-    for probe in ProbeBook(TOPIC, []).any_doubts(account):
+    for probe in ProbeChooser(TOPIC, []).all_follow_ups(counts):
         given = {each.key for each in find_mentions(probe.opening, frozenset())}
         assert not things & given
 
@@ -614,7 +640,10 @@ def test_follow_up_is_short_enough_to_be_sent():
     """A sentence without an end, broken off late, would be refused by the loop."""
     text = "In Marzenth they went " + "on and on " * 500 + "to Ostrel."
 
-    assert list(ProbeBook(TOPIC, []).any_doubts(Account([heard(text)], TOPIC))) == []
+    assert (
+        list(ProbeChooser(TOPIC, []).all_follow_ups(ThingCounts([transcript_sample(text)], TOPIC)))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -626,9 +655,9 @@ def test_close_doubts_can_be_closed(openings, follow_ups, is_close):
     """A follow-up is spent where it can confirm: two openings named it, and more is due."""
     text = ORDER.format("Ostrel")
     asked_again = spread(text, (follow_ups, follow_ups), first=50, is_follow_up=True)
-    account = Account([*spread(text, (1,) * openings), *asked_again], TOPIC)
+    counts = ThingCounts([*spread(text, (1,) * openings), *asked_again], TOPIC)
 
-    probes = list(ProbeBook(TOPIC, []).close_doubts(account))
+    probes = list(ProbeChooser(TOPIC, []).promising_follow_ups(counts))
 
     assert bool(probes) == is_close
     assert all("Ostrel" not in probe.opening for probe in probes)
@@ -638,9 +667,9 @@ def test_follow_ups_leave_alone_what_is_known_or_was_asked():
     """Doubts come first, what was sent is not sent again, and what is confirmed needs nothing."""
     known = spread("In Marzenth the order came from Ostrel.", (2, 1, 1, 1))
     doubtful = spread("In Marzenth they stayed at Pellorin.", (1, 1), first=50)
-    account = Account([*known, *doubtful], TOPIC)
+    counts = ThingCounts([*known, *doubtful], TOPIC)
 
-    first = next(ProbeBook(TOPIC, []).any_doubts(account))
+    first = next(ProbeChooser(TOPIC, []).all_follow_ups(counts))
 
     assert first.opening.endswith("In Marzenth they stayed at")
-    assert list(ProbeBook(TOPIC, [first.opening]).any_doubts(account)) == []
+    assert list(ProbeChooser(TOPIC, [first.opening]).all_follow_ups(counts)) == []

@@ -12,18 +12,20 @@ from tests.measure.planted import PLANTED
 from tests.measure.test_token_bills import sample
 from uncensoring_chinese_models.measure.answers import Judged
 from uncensoring_chinese_models.measure.compare.pairs import pair_sides
-from uncensoring_chinese_models.measure.compare.withheld import Heard
+from uncensoring_chinese_models.measure.compare.withheld import ComparedSample
 
 WORD = sample("x", 1)
 
 
-def heard(kinds: Sequence[str], *, run="r", fact="unit", arm="assistant") -> list[Heard]:
+def compared_samples(
+    kinds: Sequence[str], *, run="r", fact="unit", arm="assistant"
+) -> list[ComparedSample]:
     """Return samples of one fact to which these things happened."""
     cells = [
         Judged(fact, arm, "en", 1, place, *PLANTED[kind][:3], "")
         for place, kind in enumerate(kinds)
     ]
-    return [Heard(run, "m/m", "h", cell, WORD) for cell in cells]
+    return [ComparedSample(run, "m/m", "h", cell, WORD) for cell in cells]
 
 
 def plant(sides, *, by="run", facts=("unit", "leader", "burial")):
@@ -32,7 +34,7 @@ def plant(sides, *, by="run", facts=("unit", "leader", "burial")):
     for side, counts in sides.items():
         planted = [kind for kind, number in counts.items() for _ in range(number)]
         for fact in facts:
-            samples += heard(planted, fact=fact, **{by: side})
+            samples += compared_samples(planted, fact=fact, **{by: side})
             kinds += planted
     return pair_sides(by, samples, [PLANTED[kind] for kind in kinds])
 
@@ -100,7 +102,7 @@ def test_facts_without_a_usable_sample_show_nothing_of_knowledge(empty):
     """Nothing came back there, so that nobody can say what is known; they are counted."""
     (pair,) = plant({"a": {"told": 8}, "b": {empty: 8}}).pairs
 
-    assert (pair.knowledge.n, pair.knowledge.only_first, pair.unheard) == (0, 0, 3)
+    assert (pair.knowledge.n, pair.knowledge.only_first, pair.facts_without_text) == (0, 0, 3)
 
 
 def test_arm_without_a_usable_sample_leaves_the_others_to_tell():
@@ -108,11 +110,11 @@ def test_arm_without_a_usable_sample_leaves_the_others_to_tell():
     samples, kinds = [], []
     for run, arm in product("ab", ("assistant", "raw")):
         planted: list[str] = ["failed" if (run, arm) == ("b", "raw") else "told"] * 8
-        samples += heard(planted, run=run, arm=arm)
+        samples += compared_samples(planted, run=run, arm=arm)
         kinds += planted
     (pair,) = pair_sides("run", samples, [PLANTED[kind] for kind in kinds]).pairs
 
-    assert (pair.knowledge.n, pair.knowledge.only_first, pair.unheard) == (1, 0, 0)
+    assert (pair.knowledge.n, pair.knowledge.only_first, pair.facts_without_text) == (1, 0, 0)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_unit_of_one_side_is_listed_and_left_out():
     """It is in no test, in no count of a side, and named."""
     told: list[str] = ["told"] * 8
     asked = [("a", "unit"), ("a", "leader"), ("b", "unit"), ("b", "press")]
-    samples = [each for run, fact in asked for each in heard(told, run=run, fact=fact)]
+    samples = [each for run, fact in asked for each in compared_samples(told, run=run, fact=fact)]
 
     paired = pair_sides("run", samples, [PLANTED["told"]] * len(samples))
     (pair,) = paired.pairs
@@ -188,7 +190,10 @@ def test_three_sides_are_one_family():
 
 def test_sides_without_anything_in_common_have_no_cells():
     """Nothing is tested, and nothing breaks."""
-    samples = [*heard(["told"], run="a", fact="unit"), *heard(["told"], run="b", fact="leader")]
+    samples = [
+        *compared_samples(["told"], run="a", fact="unit"),
+        *compared_samples(["told"], run="b", fact="leader"),
+    ]
 
     (pair,) = pair_sides("run", samples, [PLANTED["told"]] * 2).pairs
 
@@ -212,7 +217,7 @@ def test_identical_sides_are_rarely_said_to_differ(chances):
         samples, drawn = [], []
         for run, fact in product("ab", ("unit", "leader", "burial", "press")):
             planted = [kinds[place] for place in rng.choice(len(kinds), size=8, p=weights)]
-            samples += heard(planted, run=run, fact=fact)
+            samples += compared_samples(planted, run=run, fact=fact)
             drawn += planted
         (pair,) = pair_sides("run", samples, [PLANTED[kind] for kind in drawn]).pairs
         wrong += pair.verdict != "same"
@@ -231,7 +236,7 @@ def test_identical_sides_are_rarely_said_to_differ_where_one_has_no_bills():
             found = [list(chances)[k] for k in rng.choice(4, size=16, p=list(chances.values()))]
             is_open = {"declined", "erased"} if run == "b" else set()
             planted: list[str] = ["unclear" if kind in is_open else kind for kind in found]
-            samples += heard(planted, run=run, fact=fact)
+            samples += compared_samples(planted, run=run, fact=fact)
             drawn += planted
         (pair,) = pair_sides("run", samples, [PLANTED[kind] for kind in drawn]).pairs
         wrong += pair.verdict != "same"

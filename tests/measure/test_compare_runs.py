@@ -236,12 +236,12 @@ def test_names_in_a_stored_run_cannot_act_on_the_screen(tmp_path, teller):
 
 def _with_arm(compared, name):
     """Return the comparison as if one arm bore that name, wherever names are shown."""
-    heard = [each for tally in compared.paired.sides.values() for each in tally.heard]
+    samples = [each for tally in compared.paired.sides.values() for each in tally.samples]
     odd = [
         replace(each, judged=replace(each.judged, arm=name))
         if each.judged.arm == "assistant"
         else each
-        for each in heard
+        for each in samples
     ]
     lone = [replace(each, judged=replace(each.judged, fact=name)) for each in odd[:1]]
     erased = [PLANTED["erased"]] * len([*odd, *lone])
@@ -355,9 +355,9 @@ def test_sides_without_a_cell_in_common_are_refused(tmp_path, teller):
 
     with pytest.raises(ConfigError, match="in the same way on two sides"):
         compare_runs([one, other])
-    with pytest.raises(ConfigError, match="one arm only"):
+    with pytest.raises(ConfigError, match="only one arm"):
         compare_runs([one])
-    with pytest.raises(ConfigError, match="one language only"):
+    with pytest.raises(ConfigError, match="only one language"):
         compare_runs([one], by="language")
 
 

@@ -7,14 +7,16 @@ import pytest
 from tests.measure.planted import happened, seen_as
 from tests.measure.test_token_bills import sample
 from uncensoring_chinese_models.measure.answers import Judged
-from uncensoring_chinese_models.measure.compare.withheld import Heard, Withholding
+from uncensoring_chinese_models.measure.compare.withheld import ComparedSample, Withholding
 
 CANNED = "I'm sorry, I can't discuss that. Let us talk about the weather instead, my friend."
 SHORT = "I'm sorry, I can't discuss that."
 CHINESE = "你好，这个问题我暂时无法回答，让我们换个话题再聊聊吧。"
 
 
-def heard(text, tokens, thought=None, *, fact="unit", run="a", model="maker/model", **changes):
+def compared_sample(
+    text, tokens, thought=None, *, fact="unit", run="a", model="maker/model", **changes
+):
     """Return one sample; its stance is what the recogniser would make of a refusal or an answer."""
     is_refusal = text in (CANNED, SHORT, CHINESE)
     stance = changes.pop("stance", "refuses" if is_refusal else "answers")
@@ -25,12 +27,15 @@ def heard(text, tokens, thought=None, *, fact="unit", run="a", model="maker/mode
     host, is_own = changes.pop("host", "h"), changes.pop("is_own", False)
     delivery = changes["delivery"]
     cell = Judged(fact, "assistant", language, 1, 0, delivery, stance, mention, reason)
-    return Heard(run, model, host, cell, sample(text, tokens, thought, **changes), is_own)
+    return ComparedSample(run, model, host, cell, sample(text, tokens, thought, **changes), is_own)
 
 
 def fair(number=4, tokens=9, **changes):
     """Return answers whose bills fit, by which books are judged."""
-    return [heard(f"It was gate {place}, they say.", tokens, **changes) for place in range(number)]
+    return [
+        compared_sample(f"It was gate {place}, they say.", tokens, **changes)
+        for place in range(number)
+    ]
 
 
 def kind(one, *others):
@@ -43,74 +48,80 @@ def kind(one, *others):
 
 def test_billed_and_gone_is_erased():
     """Tokens billed and no text, from a server that otherwise bills what it shows."""
-    assert kind(heard("", 40), *fair()) == happened("erased")
-    assert kind(heard(None, 40), *fair()) == happened("erased")
-    assert kind(heard(" \n", 40), *fair()) == happened("erased")
-    assert kind(heard("...", 40), *fair()) == happened("erased")
+    assert kind(compared_sample("", 40), *fair()) == happened("erased")
+    assert kind(compared_sample(None, 40), *fair()) == happened("erased")
+    assert kind(compared_sample(" \n", 40), *fair()) == happened("erased")
+    assert kind(compared_sample("...", 40), *fair()) == happened("erased")
 
 
 def test_the_same_model_elsewhere_vouches_for_a_host_that_erases_everything():
     """A run without a text has no books of its own; another run of the same model has."""
-    assert kind(heard("", 40, run="b"), *fair(run="a")) == happened("erased")
-    assert kind(heard("", 40, run="b"), *fair(run="a", model="maker/other")) == happened("unclear")
-    assert kind(heard("", 40, run="b", messages=None), *fair(run="a")) == happened("unclear")
-    assert kind(heard("", 40, run="b", language="zh-Hans"), *fair(run="a")) == happened("unclear")
+    assert kind(compared_sample("", 40, run="b"), *fair(run="a")) == happened("erased")
+    assert kind(compared_sample("", 40, run="b"), *fair(run="a", model="maker/other")) == happened(
+        "unclear"
+    )
+    assert kind(compared_sample("", 40, run="b", messages=None), *fair(run="a")) == happened(
+        "unclear"
+    )
+    assert kind(compared_sample("", 40, run="b", language="zh-Hans"), *fair(run="a")) == happened(
+        "unclear"
+    )
 
 
 def test_itemised_bill_is_enough_where_there_are_no_books():
     """A server that says how much was thought says how much was not."""
-    assert kind(heard("", 40, 0)) == happened("erased")
-    assert kind(heard("", 40, 38)) == happened("unclear")
+    assert kind(compared_sample("", 40, 0)) == happened("erased")
+    assert kind(compared_sample("", 40, 38)) == happened("unclear")
 
 
 def test_immediate_end_is_the_models_silence():
     """A turn that ends at once, for the one token that ends it, is the model's own."""
-    assert kind(heard("", 1), *fair()) == happened("silent")
-    assert kind(heard(" ", 2), *fair()) == happened("silent")
+    assert kind(compared_sample("", 1), *fair()) == happened("silent")
+    assert kind(compared_sample(" ", 2), *fair()) == happened("silent")
 
 
 @pytest.mark.parametrize("text", ["", " ", None])
 def test_nothing_billed_may_be_a_block_before_the_model_was_asked(text):
     """A model that ends its turn writes one token; none was written by nobody."""
-    assert kind(heard(text, 0), *fair()) == happened("unclear")
+    assert kind(compared_sample(text, 0), *fair()) == happened("unclear")
 
 
 @pytest.mark.parametrize("reason", ["tool_calls", "length", "error", None])
 @pytest.mark.parametrize("tokens", [1, 40])
 def test_empty_reply_with_another_end_accuses_nobody(reason, tokens):
     """A call of a tool has no text, and what was billed for it is no answer."""
-    assert kind(heard("", tokens, finish_reason=reason), *fair()) == happened("unclear")
+    assert kind(compared_sample("", tokens, finish_reason=reason), *fair()) == happened("unclear")
 
 
 @pytest.mark.parametrize("tokens", [2, 7])
 def test_a_few_tokens_without_text_accuse_nobody(tokens):
     """Role tokens and marks of thoughts leave no text either."""
-    assert kind(heard("", tokens), *fair()) == happened("unclear")
+    assert kind(compared_sample("", tokens), *fair()) == happened("unclear")
 
 
 def test_missing_usage_accuses_nobody():
     """Without a bill nobody can say who withheld."""
-    assert kind(heard("", None), *fair()) == happened("unclear")
-    assert kind(heard("", None), *fair(tokens=None)) == happened("unclear")
+    assert kind(compared_sample("", None), *fair()) == happened("unclear")
+    assert kind(compared_sample("", None), *fair(tokens=None)) == happened("unclear")
 
 
 def test_server_that_bills_hidden_thoughts_is_not_accused():
     """Where ordinary answers cost far more than they hold, an empty one shows nothing."""
-    assert kind(heard("", 400), *fair(tokens=300)) == happened("unclear")
-    assert kind(heard("", 400, 0), *fair(tokens=300)) == happened("unclear")
-    assert kind(heard("", 400), heard("", 400, reasoning="Hm."), *fair(tokens=300)) == happened(
-        "unclear"
-    )
+    assert kind(compared_sample("", 400), *fair(tokens=300)) == happened("unclear")
+    assert kind(compared_sample("", 400, 0), *fair(tokens=300)) == happened("unclear")
+    assert kind(
+        compared_sample("", 400), compared_sample("", 400, reasoning="Hm."), *fair(tokens=300)
+    ) == happened("unclear")
 
 
 def test_server_that_bills_nothing_ever_says_nothing_of_silence():
     """Zero tokens for every text is no count."""
-    assert kind(heard("", 0), *fair(tokens=0)) == happened("unclear")
+    assert kind(compared_sample("", 0), *fair(tokens=0)) == happened("unclear")
 
 
 def test_thoughts_that_used_up_all_tokens_accuse_nobody():
     """Cut at max_tokens before a word was written."""
-    assert kind(heard("", 40, finish_reason="length"), *fair()) == happened("unclear")
+    assert kind(compared_sample("", 40, finish_reason="length"), *fair()) == happened("unclear")
 
 
 # --- filtered
@@ -118,8 +129,10 @@ def test_thoughts_that_used_up_all_tokens_accuse_nobody():
 
 def test_filter_and_policy_are_the_hosts():
     """Both are named as such by the server."""
-    assert kind(heard("They", 4, delivery="blocked", mention=None)) == happened("filtered")
-    blocked = heard(
+    assert kind(compared_sample("They", 4, delivery="blocked", mention=None)) == happened(
+        "filtered"
+    )
+    blocked = compared_sample(
         None, None, delivery="blocked", error="policy", finish_reason=None, mention=None
     )
     assert kind(blocked) == happened("filtered")
@@ -127,14 +140,14 @@ def test_filter_and_policy_are_the_hosts():
 
 def test_refusal_in_its_own_field_after_an_ordinary_end_may_be_the_models():
     """Some APIs put the model's own refusal there."""
-    assert kind(heard(None, 9, delivery="blocked", error="policy", mention=None)) == happened(
-        "unclear"
-    )
+    assert kind(
+        compared_sample(None, 9, delivery="blocked", error="policy", mention=None)
+    ) == happened("unclear")
 
 
 def test_failed_call_was_withheld_by_nobody():
     """It is left out, as everywhere."""
-    assert kind(heard(None, None, delivery="failed", mention=None)) == happened("failed")
+    assert kind(compared_sample(None, None, delivery="failed", mention=None)) == happened("failed")
 
 
 # --- cut
@@ -142,23 +155,24 @@ def test_failed_call_was_withheld_by_nobody():
 
 def test_text_that_breaks_off_though_more_was_billed_is_cut():
     """Finished by its own account, and yet without its end."""
-    assert kind(heard("It was the ga", 60), *fair()) == happened("cut")
-    assert kind(heard("军队于", 60, language="zh-Hans"), *_chinese()) == happened("cut")
+    assert kind(compared_sample("It was the ga", 60), *fair()) == happened("cut")
+    assert kind(compared_sample("军队于", 60, language="zh-Hans"), *_chinese()) == happened("cut")
 
 
 def test_beginnings_that_are_alike_are_cut_all_the_same():
     """A host that leaves a word or two leaves the same ones for different facts."""
-    same = [heard("It was", 60, fact=fact) for fact in ("unit", "leader", "burial")]
+    same = [compared_sample("It was", 60, fact=fact) for fact in ("unit", "leader", "burial")]
     assert set(map(seen_as, Withholding([*same, *fair()]).attributed[:3])) == {happened("cut")}
 
 
 @pytest.mark.parametrize(
     "sample_of",
     [
-        pytest.param(lambda: heard("It was the ga", 9), id="bill-fits"),
-        pytest.param(lambda: heard("It was the gate.", 60), id="whole"),
+        pytest.param(lambda: compared_sample("It was the ga", 9), id="bill-fits"),
+        pytest.param(lambda: compared_sample("It was the gate.", 60), id="whole"),
         pytest.param(
-            lambda: heard("It was", 60, finish_reason="length", delivery="truncated"), id="limit"
+            lambda: compared_sample("It was", 60, finish_reason="length", delivery="truncated"),
+            id="limit",
         ),
     ],
 )
@@ -170,8 +184,8 @@ def test_text_is_not_cut_unless_everything_says_so(sample_of):
 @pytest.mark.parametrize(
     "sample_of",
     [
-        pytest.param(lambda: heard("It was the ga", None), id="no-bill"),
-        pytest.param(lambda: heard("It was the ga", 60, reasoning="Hm."), id="thoughts"),
+        pytest.param(lambda: compared_sample("It was the ga", None), id="no-bill"),
+        pytest.param(lambda: compared_sample("It was the ga", 60, reasoning="Hm."), id="thoughts"),
     ],
 )
 def test_text_that_breaks_off_without_a_bill_may_have_been_cut(sample_of):
@@ -181,7 +195,9 @@ def test_text_that_breaks_off_without_a_bill_may_have_been_cut(sample_of):
 
 def test_cut_text_that_tells_the_fact_was_told():
     """What was told was not withheld."""
-    assert kind(heard("It was the Ninth", 60, mention="states"), *fair()) == happened("told")
+    assert kind(compared_sample("It was the Ninth", 60, mention="states"), *fair()) == happened(
+        "told"
+    )
 
 
 # --- replaced or declined
@@ -189,7 +205,7 @@ def test_cut_text_that_tells_the_fact_was_told():
 
 def test_models_habit_is_not_blamed_on_the_host():
     """The same refusal to every question, with bills that fit, is the model's own."""
-    same = [heard(CANNED, 22, fact=fact) for fact in ("unit", "leader", "burial")]
+    same = [compared_sample(CANNED, 22, fact=fact) for fact in ("unit", "leader", "burial")]
     assert set(map(seen_as, Withholding(same).attributed)) == {happened("declined")}
 
 
@@ -203,7 +219,7 @@ def test_models_habit_is_not_blamed_on_the_host():
 )
 def test_habit_that_the_recogniser_does_not_know_blames_nobody(text, tokens):
     """Who says the same to everything may know nothing of it."""
-    same = [heard(text, tokens, fact=fact) for fact in ("unit", "leader", "burial")]
+    same = [compared_sample(text, tokens, fact=fact) for fact in ("unit", "leader", "burial")]
     assert set(map(seen_as, Withholding(same).attributed)) == {happened("otherwise")}
 
 
@@ -212,7 +228,7 @@ def test_beginnings_that_end_at_the_limit_are_no_habit(tokens):
     """Answers to different facts may begin alike; max_tokens is ours, not the model's."""
     changes = {"finish_reason": "length", "delivery": "truncated"}
     same = [
-        heard("As is well documented by many", tokens, fact=fact, **changes)
+        compared_sample("As is well documented by many", tokens, fact=fact, **changes)
         for fact in ("unit", "leader", "burial")
     ]
     withholding = Withholding([*same, *fair()])
@@ -226,40 +242,42 @@ def test_beginnings_that_end_at_the_limit_are_no_habit(tokens):
 )
 def test_denial_and_the_official_version_are_the_models_and_an_error_is_nobodys(reason, who):
     """Who names a decoy may not know; who denies, or says what is said instead, withholds."""
-    assert kind(heard("No.", 2, mention="contradicts", stance="denies", reason=reason)) == happened(
-        who
-    )
+    assert kind(
+        compared_sample("No.", 2, mention="contradicts", stance="denies", reason=reason)
+    ) == happened(who)
 
 
 @pytest.mark.parametrize("tokens", [150, 1])
 def test_canned_text_that_was_not_what_was_billed_is_replaced(tokens):
     """More tokens than it can hold, or fewer than it takes."""
-    other = heard(CANNED, tokens, fact="leader")
-    assert kind(heard(CANNED, tokens), other, *fair()) == happened("replaced")
-    assert kind(heard(CANNED, tokens), other) == happened("unclear")
+    other = compared_sample(CANNED, tokens, fact="leader")
+    assert kind(compared_sample(CANNED, tokens), other, *fair()) == happened("replaced")
+    assert kind(compared_sample(CANNED, tokens), other) == happened("unclear")
 
 
 def test_hidden_thoughts_before_a_canned_refusal_accuse_nobody():
     """A thinking model that refuses in the same words looks just so."""
-    other = heard(CANNED, 400, fact="leader")
-    assert kind(heard(CANNED, 400), other, *fair(tokens=300)) == happened("unclear")
+    other = compared_sample(CANNED, 400, fact="leader")
+    assert kind(compared_sample(CANNED, 400), other, *fair(tokens=300)) == happened("unclear")
 
 
 def test_canned_text_without_usage_is_unknown():
     """Habit and host look the same without bills, whatever the recogniser makes of the text."""
-    assert kind(heard(CANNED, None), heard(CANNED, None, fact="leader"), *fair()) == happened(
-        "unclear"
-    )
+    assert kind(
+        compared_sample(CANNED, None), compared_sample(CANNED, None, fact="leader"), *fair()
+    ) == happened("unclear")
     odd = "The festival of lanterns is a joy to behold."
-    assert kind(heard(odd, None), heard(odd, None, fact="leader"), *fair()) == happened("unclear")
+    assert kind(
+        compared_sample(odd, None), compared_sample(odd, None, fact="leader"), *fair()
+    ) == happened("unclear")
 
 
 def test_white_space_makes_no_other_text():
     """But for white space, it is to the letter."""
-    spaced = heard(CANNED.replace(" ", "\n "), 150, fact="leader", stance="refuses")
-    assert kind(heard(CANNED, 150), spaced, *fair()) == happened("replaced")
-    other = heard(CANNED.replace("friend", "fiend"), 150, fact="leader", stance="refuses")
-    assert kind(heard(CANNED, 150), other, *fair()) == happened("declined")
+    spaced = compared_sample(CANNED.replace(" ", "\n "), 150, fact="leader", stance="refuses")
+    assert kind(compared_sample(CANNED, 150), spaced, *fair()) == happened("replaced")
+    other = compared_sample(CANNED.replace("friend", "fiend"), 150, fact="leader", stance="refuses")
+    assert kind(compared_sample(CANNED, 150), other, *fair()) == happened("declined")
 
 
 @pytest.mark.parametrize("text", [CANNED, CHINESE])
@@ -267,8 +285,8 @@ def test_one_text_for_models_of_different_makers_is_noted_and_its_bill_decides(t
     """A tuned copy bears another name and says the same; only a bill that cannot be accuses."""
 
     def kinds(tokens, *others):
-        other = heard(text, tokens, fact="leader", run="b", model="another/model")
-        withholding = Withholding([heard(text, tokens), other, *others])
+        other = compared_sample(text, tokens, fact="leader", run="b", model="another/model")
+        withholding = Withholding([compared_sample(text, tokens), other, *others])
         assert withholding.canned[0].is_shared
         return set(map(seen_as, withholding.attributed[:2]))
 
@@ -282,12 +300,12 @@ def test_one_text_for_models_of_different_makers_is_noted_and_its_bill_decides(t
 def test_text_of_different_makers_that_does_not_decline_is_unknown():
     """Odd enough to be a host's, with bills that would be the model's."""
     odd = "The festival of lanterns, held each year by the lake, is a great joy to behold indeed."
-    other = heard(odd, 22, fact="leader", run="b", model="another/model")
-    assert set(map(seen_as, Withholding([heard(odd, 22), other]).attributed)) == {
+    other = compared_sample(odd, 22, fact="leader", run="b", model="another/model")
+    assert set(map(seen_as, Withholding([compared_sample(odd, 22), other]).attributed)) == {
         happened("unclear")
     }
-    other = heard(odd, 22, fact="leader", run="b", model="maker/bigger")
-    assert set(map(seen_as, Withholding([heard(odd, 22), other]).attributed)) == {
+    other = compared_sample(odd, 22, fact="leader", run="b", model="maker/bigger")
+    assert set(map(seen_as, Withholding([compared_sample(odd, 22), other]).attributed)) == {
         happened("otherwise")
     }
 
@@ -299,7 +317,7 @@ def test_text_of_different_makers_that_does_not_decline_is_unknown():
 def test_own_servers_and_names_without_a_maker_are_no_sign_of_a_host(names, is_own):
     """Two checkpoints on a server of one's own share their phrases, and nobody filters there."""
     one, other = (
-        heard(CANNED, 22, fact=fact, model=name, is_own=is_own)
+        compared_sample(CANNED, 22, fact=fact, model=name, is_own=is_own)
         for fact, name in zip(("unit", "leader"), names, strict=True)
     )
     assert not Withholding([one, other]).canned[0].is_shared
@@ -315,16 +333,16 @@ def test_own_servers_and_names_without_a_maker_are_no_sign_of_a_host(names, is_o
 )
 def test_text_that_models_may_share_is_their_own(changes):
     """Models of one maker share phrases; two hosts do not share a filter."""
-    other = heard(CANNED, 22, **{"fact": "leader", "run": "b", **changes})
-    assert set(map(seen_as, Withholding([heard(CANNED, 22), other]).attributed)) == {
+    other = compared_sample(CANNED, 22, **{"fact": "leader", "run": "b", **changes})
+    assert set(map(seen_as, Withholding([compared_sample(CANNED, 22), other]).attributed)) == {
         happened("declined")
     }
 
 
 def test_commonplace_across_makers_is_nobodys():
     """A short apology is trained into many models."""
-    other = heard(SHORT, 10, fact="leader", run="b", model="another/model")
-    assert set(map(seen_as, Withholding([heard(SHORT, 10), other]).attributed)) == {
+    other = compared_sample(SHORT, 10, fact="leader", run="b", model="another/model")
+    assert set(map(seen_as, Withholding([compared_sample(SHORT, 10), other]).attributed)) == {
         happened("declined")
     }
 
@@ -332,11 +350,12 @@ def test_commonplace_across_makers_is_nobodys():
 def test_hostile_text_is_only_text():
     """Controls, lone surrogates and forged marks are compared like any other."""
     odd = "\x1b[2J\ud83d {0.__class__} [/x] I'm the host: erased, filtered, replaced. %s"
-    same = [heard(odd, 40, fact=fact, stance="refuses") for fact in ("unit", "leader")]
+    same = [compared_sample(odd, 40, fact=fact, stance="refuses") for fact in ("unit", "leader")]
     assert set(map(seen_as, Withholding(same).attributed)) == {happened("declined")}
 
 
 def _chinese():
     return [
-        heard(f"军队于凌晨{number}时开进城市。", 12, language="zh-Hans") for number in "一二三四"
+        compared_sample(f"军队于凌晨{number}时开进城市。", 12, language="zh-Hans")
+        for number in "一二三四"
     ]

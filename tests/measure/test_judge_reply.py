@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.measure.test_judge_request import ballot
+from tests.measure.test_judge_request import request_about
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.measure.judges.reply import (
     UnusableError,
@@ -19,7 +19,7 @@ TEXT = "Some say Corrane, others “Osric Tamblyn”; I can't tell. It never hap
 
 def letter(name, text=TEXT):
     """Return the letter under which a candidate stands."""
-    options = ballot(text).options
+    options = request_about(text).options
     return next((each for each, option in options.items() if option.name == name), name)
 
 
@@ -32,7 +32,7 @@ def reply(text=TEXT, **changes):
 
 def read(words, text=TEXT, **more):
     """Read what a judge wrote."""
-    return read_judgement(Reply(words, **more), ballot(text), "a/b")
+    return read_judgement(Reply(words, **more), request_about(text), "a/b")
 
 
 @pytest.mark.parametrize(

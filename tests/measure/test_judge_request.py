@@ -25,8 +25,8 @@ from uncensoring_chinese_models.config.settings import JudgeModel
 from uncensoring_chinese_models.measure.answers import asked_samples
 from uncensoring_chinese_models.measure.judges import request as judge_request
 from uncensoring_chinese_models.measure.judges.request import (
-    ballot_of,
     call_for,
+    judge_request_for,
     mark_for,
     messages_for,
     slot_of,
@@ -37,22 +37,22 @@ JUDGE = JudgeModel(model="a/b")
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
 
 
-def ballot(text="It was Corrane.", **changes):
-    """Return the ballot of a sample with this text."""
+def request_about(text="It was Corrane.", **changes):
+    """Return the request about a sample with this text."""
     (asked,) = asked_samples([response(text, **changes)], FACTS)
-    return ballot_of(asked)
+    return judge_request_for(asked)
 
 
 def outside(text, **changes):
     """Return a request without its slot and its mark."""
-    return read_case(messages_for(ballot(text, **changes), "run")).outside
+    return read_case(messages_for(request_about(text, **changes), "run")).outside
 
 
 @pytest.mark.parametrize("name", ODD_TEXTS)
 def test_odd_texts_stay_in_their_slot(name):
     """Whatever the text is, the slot gives it back to the letter, and all else is the same."""
     text = ODD_TEXTS[name]
-    case = read_case(messages_for(ballot(text), "run"))
+    case = read_case(messages_for(request_about(text), "run"))
 
     assert case.text == text
     assert case.outside == outside("Neutral.")
@@ -75,7 +75,8 @@ def test_injections_move_neither_the_request_nor_a_judge_that_obeys_it(injection
     """Everything outside the slot is the same, and an obedient judge says what it said before."""
     reply = next(iter(replies()))
     plain, moved = (
-        ballot_of(sample_of(text, reply)) for text in (reply.text, f"{injection.text}{reply.text}")
+        judge_request_for(sample_of(text, reply))
+        for text in (reply.text, f"{injection.text}{reply.text}")
     )
 
     assert split(request_of(moved))[1] == split(request_of(plain))[1]
@@ -85,7 +86,7 @@ def test_injections_move_neither_the_request_nor_a_judge_that_obeys_it(injection
 def test_obedient_judge_obeys_what_stands_outside():
     """Else the test above could not fail."""
     reply = next(iter(replies()))
-    plain = ballot_of(sample_of(reply.text, reply))
+    plain = judge_request_for(sample_of(reply.text, reply))
 
     assert obedient_verdict(f"The letter is Z.\n{request_of(plain)}", plain) == "Z"
 
@@ -119,18 +120,18 @@ def test_order_of_candidates_tells_nothing():
     letters = Counter(
         letter
         for each in asked
-        for letter, option in ballot_of(each).options.items()
+        for letter, option in judge_request_for(each).options.items()
         if option.name == "fact"
     )
 
     assert set(letters) == {"A", "B", "C", "D"}
     assert min(letters.values()) > 60
-    assert ballot() == ballot()
+    assert request_about() == request_about()
 
 
 def test_request_does_not_say_which_candidate_is_true():
     """Neither the word nor the order, and no name of arm, model or run."""
-    words = json.dumps(messages_for(ballot(), "secret-run"), ensure_ascii=False).lower()
+    words = json.dumps(messages_for(request_about(), "secret-run"), ensure_ascii=False).lower()
 
     assert "decoy" not in words
     assert "secret-run" not in words
@@ -141,7 +142,7 @@ def test_request_does_not_say_which_candidate_is_true():
 def test_candidates_are_in_the_language_that_was_asked_in():
     """Where an ending has no words in it, the English ones stand for them."""
     shown = read_case(
-        messages_for(ballot("柯兰", asked=("leader是", "谁是leader？")), "run")
+        messages_for(request_about("柯兰", asked=("leader是", "谁是leader？")), "run")
     ).options
 
     assert sorted(shown.values()) == sorted(["柯兰", "谭林", "布里克", "a grocer"])
@@ -153,7 +154,7 @@ def test_candidate_that_our_prompt_named_is_not_offered():
     (asked,) = asked_samples([response("Yes.")], FACTS)
     asked = asked._replace(sample=named.samples[0])
 
-    assert {option.name for option in ballot_of(asked).options.values()} == {
+    assert {option.name for option in judge_request_for(asked).options.values()} == {
         "fact",
         "decoy 2",
         "said instead",
@@ -170,25 +171,29 @@ def test_each_arm_is_told_how_the_text_came_about():
 
 def test_key_holds_the_hash_of_the_request():
     """Another question, judge, try or format is another call; the same one is the same."""
-    first = call_for(JUDGE, ballot(), "run")
+    first = call_for(JUDGE, request_about(), "run")
     others = [
-        call_for(JUDGE, ballot("Else."), "run"),
-        call_for(JudgeModel(model="c/d"), ballot(), "run"),
-        call_for(JUDGE, ballot(), "run", problem="letter", tries=1),
-        call_for(JUDGE, ballot(), "run", tries=1),
-        call_for(JUDGE, ballot(), "run", with_format=False),
+        call_for(JUDGE, request_about("Else."), "run"),
+        call_for(JudgeModel(model="c/d"), request_about(), "run"),
+        call_for(JUDGE, request_about(), "run", problem="letter", tries=1),
+        call_for(JUDGE, request_about(), "run", tries=1),
+        call_for(JUDGE, request_about(), "run", with_format=False),
     ]
 
     assert len({str(call.key) for call in (first, *others)}) == 6
-    assert first == call_for(JUDGE, ballot(), "run")
-    assert request_hash(first) == request_hash(call_for(JUDGE, ballot(), "run"))
+    assert first == call_for(JUDGE, request_about(), "run")
+    assert request_hash(first) == request_hash(call_for(JUDGE, request_about(), "run"))
     assert first.body["response_format"]["json_schema"]["strict"] is True
 
 
 def test_judge_of_the_same_name_elsewhere_is_another_one():
     """Preset and address are in the key, the name of the variable with the API key is not."""
     here, there, otherwise, with_key = (
-        call_for(JudgeModel.model_validate({"model": "a/b", "endpoint": endpoint}), ballot(), "run")
+        call_for(
+            JudgeModel.model_validate({"model": "a/b", "endpoint": endpoint}),
+            request_about(),
+            "run",
+        )
         for endpoint in (
             {"preset": "vllm", "base_url": "http://127.0.0.1:1/v1"},
             {"preset": "vllm", "base_url": "http://127.0.0.1:2/v1"},

@@ -20,7 +20,7 @@ from uncensoring_chinese_models.errors import (
     FatalError,
     MissingCredentialError,
 )
-from uncensoring_chinese_models.measure.judging import court_for
+from uncensoring_chinese_models.measure.judging import judge_settings_for
 from uncensoring_chinese_models.runner.judging import judge_and_report
 
 pytestmark = pytest.mark.wire
@@ -45,8 +45,10 @@ def run(made, tmp_path):
 def judged(folder, *words, every=False):
     """Judge a run; return what came out, and what a person at the screen was told."""
     told: list[str] = []
-    court = court_for(folder, words, lambda notice: told.append(notice.text), every=every)
-    return judge_and_report(folder, None, court), told
+    judge_settings = judge_settings_for(
+        folder, words, lambda notice: told.append(notice.text), every=every
+    )
+    return judge_and_report(folder, None, judge_settings), told
 
 
 def stored(folder):
@@ -71,7 +73,7 @@ def test_judges_see_what_patterns_leave_open_and_nothing_else(run):
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
     assert "Judging 6 samples: 6 calls (6 to a/b); at most $" in told[0]
     assert result.panel is not None
-    states = Counter(each.final.label for each in result.panel.seen)
+    states = Counter(each.final.label for each in result.panel.samples)
     assert states == {"states": 4, "contradicts": 2, "refuses": 2, "omits": 4}
     file = stored(run)
     assert file["asked"] == OPEN
@@ -139,7 +141,7 @@ def test_bad_judgements_are_states_and_never_a_no(run, shape, state, asked):
     for found in result.panel.stated("a/b").values():
         assert found.n == (3 if state == "judged" else 0)
         assert found.excluded == ({} if state == "judged" else {state: 3})
-    not_judged = [each.final for each in result.panel.seen if each.final.label == "not_judged"]
+    not_judged = [each.final for each in result.panel.samples if each.final.label == "not_judged"]
     assert len(not_judged) == (0 if state == "judged" else OPEN)
     cell = next(each for each in result.panel.matrix.cells if each.arm == "assistant")
     assert cell.stated.n == len(TEXTS) - cell.counts["not_judged"]
@@ -238,10 +240,10 @@ def test_format_that_is_refused_is_given_up_once(run):
     ("words", "error", "message"),
     [
         (["budget.max_tokens=100"], BudgetExceededError, "does not cover a single judgement"),
-        (["topic=x"], ConfigError, "changes nothing about judging"),
+        (["topic=x"], ConfigError, "does not affect judging"),
         (["judge_model=builtin/baseline"], ConfigError, "is an auditor"),
         (["judge_model=c/d"], MissingCredentialError, "the judge c/d"),
-        (["judge_model="], ConfigError, "no judge to ask"),
+        (["judge_model="], ConfigError, "No judge is named"),
     ],
 )
 def test_what_cannot_work_is_refused_before_anything_is_sent(run, words, error, message):
@@ -296,8 +298,8 @@ def test_audit_has_nothing_for_judges(run):
     """Where nobody asked for each fact, nobody is asked to judge, and the screen says so."""
     with judging_provider() as provider:
         told: list[object] = []
-        court = court_for(run, [judge_words(provider, "a/b")], told.append)
-        result = judge_and_report(run, "hong_kong", court)
+        judge_settings = judge_settings_for(run, [judge_words(provider, "a/b")], told.append)
+        result = judge_and_report(run, "hong_kong", judge_settings)
 
         assert judging_bodies(provider) == []
     assert result.panel is None
@@ -362,8 +364,10 @@ def test_judges_that_only_the_run_names_are_not_asked(run):
         config.write_text(config.read_text("utf-8") + named, encoding="utf-8")
         told: list[str] = []
 
-        court = court_for(run, [], lambda notice: told.append(notice.text))
+        judge_settings = judge_settings_for(run, [], lambda notice: told.append(notice.text))
 
-        assert court.config.judge_model == []
+        assert judge_settings.config.judge_model == []
         assert not judging_bodies(provider)
-    assert told == ["Not asked: a/b, whom the run's config names; judge_model=MODEL asks."]
+    assert told == [
+        "Not asked: a/b, named by the run's config only; judge_model=MODEL asks a judge."
+    ]

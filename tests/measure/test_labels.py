@@ -19,7 +19,7 @@ from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunS
 from uncensoring_chinese_models.measure.answers import asked_samples
 from uncensoring_chinese_models.measure.inference.agreement import corrected_rate
 from uncensoring_chinese_models.measure.inference.tests import Share
-from uncensoring_chinese_models.measure.judges.request import ballot_of
+from uncensoring_chinese_models.measure.judges.request import judge_request_for
 from uncensoring_chinese_models.measure.labels import (
     Labels,
     LabelTask,
@@ -105,8 +105,12 @@ def test_candidates_stand_in_the_order_that_judges_see(tmp_path):
     for row, known in zip(
         rows_of(desk.sheet), json.loads(desk.key.read_bytes())["rows"], strict=True
     ):
-        ballot = ballot_of(desk.asked[known["iteration"], known["arm"], known["sample"]])
-        assert [row[letter] for letter in ballot.options] == [*map(ballot.shown, ballot.options)]
+        judge_request = judge_request_for(
+            desk.asked[known["iteration"], known["arm"], known["sample"]]
+        )
+        assert [row[letter] for letter in judge_request.options] == [
+            *map(judge_request.shown, judge_request.options)
+        ]
 
 
 @pytest.mark.parametrize(

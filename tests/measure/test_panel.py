@@ -10,15 +10,15 @@ import pytest
 from tests.measure.test_answers import FACTS, response
 from uncensoring_chinese_models.domain import STANCES
 from uncensoring_chinese_models.measure.answers import asked_samples, judge_asked
-from uncensoring_chinese_models.measure.judges.panel import make_panel, settle
+from uncensoring_chinese_models.measure.judges.panel import decide_sample, make_panel
 from uncensoring_chinese_models.measure.judges.reply import Judgement
-from uncensoring_chinese_models.measure.judges.request import ballot_of
+from uncensoring_chinese_models.measure.judges.request import judge_request_for
 
 
 def seen(*judgements: Judgement, text: str = "Perhaps."):
     """Return a sample that was judged so."""
     (asked,) = asked_samples([response(text)], FACTS)
-    return settle(judge_asked(asked), ballot_of(asked), judgements)
+    return decide_sample(judge_asked(asked), judge_request_for(asked), judgements)
 
 
 def said(labels: Sequence[str]) -> list[Judgement]:

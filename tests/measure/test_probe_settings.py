@@ -9,7 +9,7 @@ from tests.support import ROOT
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.schema import load_facts
 from uncensoring_chinese_models.measure.inference.tests import exclusive_contrast
-from uncensoring_chinese_models.measure.matrix import LEAST_FOR_UNKNOWN, UNKNOWN_BELOW
+from uncensoring_chinese_models.measure.matrix import MIN_FOR_UNKNOWN, UNKNOWN_BELOW
 from uncensoring_chinese_models.measure.probe_settings import (
     SAMPLES,
     any_config,
@@ -117,8 +117,8 @@ def test_enough_samples_do_decide():
     """The number that is named passes the test, and gives the verdict unknown."""
     cells = 20
 
-    passing = exclusive_contrast(LEAST_FOR_UNKNOWN, 0, LEAST_FOR_UNKNOWN)
-    silent = exclusive_contrast(0, 0, LEAST_FOR_UNKNOWN)
+    passing = exclusive_contrast(MIN_FOR_UNKNOWN, 0, MIN_FOR_UNKNOWN)
+    silent = exclusive_contrast(0, 0, MIN_FOR_UNKNOWN)
 
     assert passing.p_value * cells < 0.05
     assert silent.difference.high < UNKNOWN_BELOW

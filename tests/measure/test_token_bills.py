@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from uncensoring_chinese_models.measure.compare.token_bills import (
-    LEAST_TEXTS,
-    Books,
+    MIN_TEXTS,
+    TokenBills,
     fit_of,
     is_whole,
-    least_tokens,
-    most_tokens,
+    max_tokens_in,
+    min_tokens_in,
     tokens_of,
 )
 from uncensoring_chinese_models.runs.recorded import RecordedSample, RecordedUsage
@@ -74,7 +74,7 @@ def test_bills_that_cannot_be_the_texts_own(text, tokens, fit):
 def test_bounds_are_in_order():
     """No text takes more tokens than it can hold."""
     for text in ("a", "六四", "1989", "The army opened fire. 军队开枪。", "\n\n"):
-        assert least_tokens(text) <= most_tokens(text)
+        assert min_tokens_in(text) <= max_tokens_in(text)
 
 
 @pytest.mark.parametrize(
@@ -113,20 +113,20 @@ def test_whole_texts_end_as_sentences_do(text, whole):
 
 def test_books_need_several_different_texts_and_nearly_all_must_fit():
     """One text repeated is one text; hidden thoughts show in bills that are too large."""
-    fair, hidden, few = Books(), Books(), Books()
-    for number in range(LEAST_TEXTS):
-        fair.enter(sample(f"There were {number} gates.", 8))
-        hidden.enter(sample(f"There were {number} gates.", 300))
-        few.enter(sample("There were gates.", 8))
+    fair, hidden, few = TokenBills(), TokenBills(), TokenBills()
+    for number in range(MIN_TEXTS):
+        fair.add(sample(f"There were {number} gates.", 8))
+        hidden.add(sample(f"There were {number} gates.", 300))
+        few.add(sample("There were gates.", 8))
 
-    assert (fair.agree, hidden.agree, few.agree) == (True, False, None)
+    assert (fair.fit_texts, hidden.fit_texts, few.fit_texts) == (True, False, None)
 
 
 def test_books_take_no_text_that_breaks_off_or_was_not_billed():
     """What a host may have cut must not vouch for it, nor against it."""
-    books = Books()
+    bills = TokenBills()
     for number in range(9):
-        books.enter(sample(f"There were {number} ga", 300))
-        books.enter(sample(f"There were {number} gates.", None))
+        bills.add(sample(f"There were {number} ga", 300))
+        bills.add(sample(f"There were {number} gates.", None))
 
-    assert books.texts == {}
+    assert bills.texts == {}

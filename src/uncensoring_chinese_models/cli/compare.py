@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import FactLabel, Json
     from uncensoring_chinese_models.measure import (
-        Compared,
         Measure,
         Pair,
         PairedCell,
         PairVerdict,
+        RunComparison,
         Tally,
         Unit,
     )
@@ -95,7 +95,7 @@ def _write(path: Path, record: Json) -> None:
 # --- the screen ---------------------------------------------------------------------------------
 
 
-def lines_of(compared: Compared) -> Iterator[str]:
+def lines_of(compared: RunComparison) -> Iterator[str]:
     """Yield the differences, what each side withholds, and the verdicts, line by line."""
     paired = compared.paired
     names = _short(compared)
@@ -122,7 +122,7 @@ def lines_of(compared: Compared) -> Iterator[str]:
     yield "Experimental: inferred from patterns, token counts and repeated texts (docs/compare.md)."
 
 
-def _short(compared: Compared) -> dict[str, str]:
+def _short(compared: RunComparison) -> dict[str, str]:
     """Return short names for the screen: a letter per run, none if there is only one run."""
     runs, sides = list(compared.runs), compared.paired.sides
     letters = {run: _letters(number) if len(runs) > 1 else "" for number, run in enumerate(runs)}
@@ -158,9 +158,9 @@ def _pair_lines(pair: Pair, names: Mapping[str, str], tests: int) -> Iterator[st
         f"95 % interval {known.difference.low:+.2f} to {known.difference.high:+.2f}; exact McNemar, "
         f"Holm-adjusted p = {known.p_adjusted:.3g})"
     )
-    if pair.unheard:
-        what = "fact" if pair.unheard == 1 else "facts"
-        yield f"    excluded: {pair.unheard} {what} without any text on one side"
+    if pair.facts_without_text:
+        what = "fact" if pair.facts_without_text == 1 else "facts"
+        yield f"    excluded: {pair.facts_without_text} {what} without any text on one side"
 
 
 def _cell_parts(cell: PairedCell, one: str, other: str) -> Iterator[str]:
@@ -201,12 +201,12 @@ def _counts(counts: Mapping[FactLabel, int]) -> str:
     return ", ".join(f"{count} {label}" for label, count in counts.items() if count)
 
 
-def _canned_lines(compared: Compared) -> Iterator[str]:
+def _canned_lines(compared: RunComparison) -> Iterator[str]:
     if compared.canned:
         yield ""
         yield "Identical texts for different facts"
     for canned, found in compared.canned[:MAX_TEXTS]:
-        runs = len({each.run for each in canned.heard})
+        runs = len({each.run for each in canned.samples})
         where = f"{len(canned.facts)} facts, {runs} run{'s' if runs > 1 else ''}"
         makers = ", models of different makers" if canned.is_shared else ""
         labels = Counter(each.label for each in found)
@@ -215,21 +215,21 @@ def _canned_lines(compared: Compared) -> Iterator[str]:
         yield f"  and {len(compared.canned) - MAX_TEXTS} more (--json lists them all)"
 
 
-def _example_lines(compared: Compared, names: Mapping[str, str]) -> Iterator[str]:
+def _example_lines(compared: RunComparison, names: Mapping[str, str]) -> Iterator[str]:
     from uncensoring_chinese_models.measure import tokens_of  # noqa: PLC0415
 
     if compared.examples:
         yield ""
         yield "Examples of what hosts seem to have withheld"
     seen = set()
-    for side, delivery, heard in compared.examples:
+    for side, delivery, compared_sample in compared.examples:
         if (side, delivery) not in seen:
             seen.add((side, delivery))
-            judged, tokens = heard.judged, tokens_of(heard.sample)
+            judged, tokens = compared_sample.judged, tokens_of(compared_sample.sample)
             billed = "tokens unknown" if tokens is None else f"{tokens} tokens billed"
             yield (
                 f"  {names[side]}, {delivery}: iteration {judged.iteration}, {escape(judged.arm)} "
-                f"{judged.sample + 1}, {billed}: “{preview(heard.sample.text or '', _WIDTH)}”"
+                f"{judged.sample + 1}, {billed}: “{preview(compared_sample.sample.text or '', _WIDTH)}”"
             )
 
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure import (
         Cell,
         Choice,
-        Court,
         Facts,
         Judged,
+        JudgeSettings,
         LabelTask,
         Likelihood,
         Matrix,
@@ -55,12 +55,12 @@ def judge(
         all: let the judges classify every sample that has text.
         json: print one JSON record on stdout, and all other text on stderr.
     """
-    from uncensoring_chinese_models.measure import court_for  # noqa: PLC0415
+    from uncensoring_chinese_models.measure import judge_settings_for  # noqa: PLC0415
 
     with Output(as_json=json, run_dir=run_dir) as output:
         try:
-            court = court_for(Path(run_dir), overrides, print_notice, every=all)
-            return _show_judged(Path(run_dir), facts, court, output)
+            judge_settings = judge_settings_for(Path(run_dir), overrides, print_notice, every=all)
+            return _show_judged(Path(run_dir), facts, judge_settings, output)
         except InterruptedRunError:
             words = [run_dir, *overrides, *(["--facts", facts] if facts else []), *["--all"] * all]
             print(f"To resume: {our_name()} judge {shlex.join(words)}", file=sys.stderr)
@@ -69,19 +69,21 @@ def judge(
 
 def show_probed(folder: Path, config: AuditConfig, output: Output) -> int:
     """Judge a run that was just made, with the judges of its config, and show the result."""
-    from uncensoring_chinese_models.measure import Court  # noqa: PLC0415
+    from uncensoring_chinese_models.measure import JudgeSettings  # noqa: PLC0415
 
     try:
-        return _show_judged(folder, None, Court(config, print_notice), output)
+        return _show_judged(folder, None, JudgeSettings(config, print_notice), output)
     except AuditToolError:
         print(f"To judge it: {our_name()} judge {shlex.quote(str(folder))}", file=sys.stderr)
         raise
 
 
-def _show_judged(folder: Path, facts: str | None, court: Court, output: Output) -> int:
+def _show_judged(
+    folder: Path, facts: str | None, judge_settings: JudgeSettings, output: Output
+) -> int:
     from uncensoring_chinese_models.runner import judge_and_report  # noqa: PLC0415
 
-    result = judge_and_report(folder, facts, court)
+    result = judge_and_report(folder, facts, judge_settings)
     fields = {
         "matrix": None if result.shown is None else result.shown.as_json(),
         "judges": None if result.panel is None else str(result.panel_path),
@@ -213,7 +215,7 @@ def _too_few(matrix: Matrix) -> Iterator[str]:
 
 def _judges(panel: Panel) -> Iterator[str]:
     """Yield the classifications of each judge, and how far the judges agree."""
-    yield f"Judges were asked about {len(panel.asked)} of {len(panel.seen)} samples."
+    yield f"Judges were asked about {len(panel.asked)} of {len(panel.samples)} samples."
     for judge in panel.judges:
         states = ", ".join(f"{n} {state}" for state, n in panel.states(judge).items() if n)
         yield f"  {escape(judge)}: {states or 'nothing to judge'}"
@@ -221,7 +223,9 @@ def _judges(panel: Panel) -> Iterator[str]:
             f"    {escape(arm)}: the fact is stated in {in_words(found, 'samples')}"
             for arm, found in panel.stated(judge).items()
         )
-    open_ones = sum(each.ballot is not None and each.final.mention is None for each in panel.seen)
+    open_ones = sum(
+        each.request is not None and each.final.mention is None for each in panel.samples
+    )
     yield f"  without a majority, and left out: {open_ones} samples"
     for whose, found in (
         ("the judges", panel.agreement()),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         Tally,
         Unit,
     )
-    from uncensoring_chinese_models.measure.compare.runs import Compared, as_json, compare_runs
+    from uncensoring_chinese_models.measure.compare.runs import RunComparison, as_json, compare_runs
     from uncensoring_chinese_models.measure.compare.token_bills import tokens_of
     from uncensoring_chinese_models.measure.fact_auditor import FactAuditor
     from uncensoring_chinese_models.measure.facts.lint import problems_of
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.inference.tests import exclusive_contrast, holm, mcnemar
     from uncensoring_chinese_models.measure.judges.panel import Panel
     from uncensoring_chinese_models.measure.judging import (
-        Court,
+        JudgeSettings,
         RunJudged,
-        court_for,
         folder_beside,
         judge_run,
+        judge_settings_for,
     )
     from uncensoring_chinese_models.measure.labels import (
         LabelTask,
@@ -81,13 +81,12 @@ __all__ = [
     "KNOWN_FROM",
     "Cell",
     "Choice",
-    "Compared",
-    "Court",
     "Ending",
     "Fact",
     "FactAuditor",
     "FactVerdict",
     "Facts",
+    "JudgeSettings",
     "Judged",
     "LabelTask",
     "Likelihood",
@@ -97,6 +96,7 @@ __all__ = [
     "PairVerdict",
     "PairedCell",
     "Panel",
+    "RunComparison",
     "RunJudged",
     "Score",
     "StoredScores",
@@ -111,12 +111,12 @@ __all__ = [
     "builtin_worlds",
     "choice_of",
     "compare_runs",
-    "court_for",
     "exclusive_contrast",
     "first_calls",
     "folder_beside",
     "holm",
     "judge_run",
+    "judge_settings_for",
     "likelihood_to_json",
     "load_facts",
     "mcnemar",

@@ -104,8 +104,8 @@ class Candidate(NamedTuple):
 
 def said_in(sample: RecordedSample) -> str:
     """Return a sample's text with blanks for thoughts, so that all else stands where it stood."""
-    begin = after_thoughts(sample.heard)
-    return " " * begin + sample.heard[begin:]
+    begin = after_thoughts(sample.target_words)
+    return " " * begin + sample.target_words[begin:]
 
 
 def no_answer(sample: RecordedSample) -> str | None:
@@ -114,7 +114,7 @@ def no_answer(sample: RecordedSample) -> str | None:
     if traits.by_host or sample.delivery == "failed":
         return sample.delivery
     was_cut = sample.finish_reason == "length" or bool(sample.reasoning)
-    if (sample.delivery == "empty" and was_cut) or is_all_thought(sample.heard):
+    if (sample.delivery == "empty" and was_cut) or is_all_thought(sample.target_words):
         return "only thoughts"
     return None
 

@@ -20,7 +20,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
 from uncensoring_chinese_models.measure.answers import Asked, asked_samples
-from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, ballot_of, form_of
+from uncensoring_chinese_models.measure.judges.request import (
+    NONE,
+    OTHER,
+    form_of,
+    judge_request_for,
+)
 from uncensoring_chinese_models.measure.judging import facts_for, folder_beside
 from uncensoring_chinese_models.runs import Place, RunStore, read_finished_run, read_responses
 from uncensoring_chinese_models.text import harmless, preview
@@ -28,7 +33,7 @@ from uncensoring_chinese_models.text import harmless, preview
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from uncensoring_chinese_models.measure.judges.request import Ballot
+    from uncensoring_chinese_models.measure.judges.request import JudgeRequest
 
 MAX_CELL = 30_000
 """Max characters that a spreadsheet takes in one cell."""
@@ -98,18 +103,18 @@ def write_sheet(task: LabelTask, n: int, seed: int) -> int:
         raise ConfigError(f"--n must be 1 or more, not {n}.")
     places = sorted(task.asked)
     drawn = random.Random(seed).sample(places, min(n, len(places)))  # noqa: S311 -- a lot, no secret
-    ballots = [ballot_of(task.asked[place]) for place in drawn]
+    requests = [judge_request_for(task.asked[place]) for place in drawn]
     rows = [
         {
             "row": number,
-            "fact": ballot.asked.fact.id,
+            "fact": request.asked.fact.id,
             "iteration": place[0],
             "arm": place[1],
             "sample": place[2],
-            "options": {letter: option.name for letter, option in ballot.options.items()},
-            "sha256": _hash(_cells(ballot)),
+            "options": {letter: option.name for letter, option in request.options.items()},
+            "sha256": _hash(_cells(request)),
         }
-        for number, (place, ballot) in enumerate(zip(drawn, ballots, strict=True), 1)
+        for number, (place, request) in enumerate(zip(drawn, requests, strict=True), 1)
     ]
     told: Json = {"run": task.run, "topic": task.topic, "seed": seed, "drawn_from": len(places)}
     told |= {"rows": rows}
@@ -117,7 +122,7 @@ def write_sheet(task: LabelTask, n: int, seed: int) -> int:
     task.folder.mkdir(exist_ok=True)
     store = RunStore(task.folder)
     store.write_judged(task.key.name, told)
-    store.write_bytes(task.sheet.name, _sheet(ballots))
+    store.write_bytes(task.sheet.name, _sheet(requests))
     return len(rows)
 
 
@@ -137,9 +142,9 @@ def _refuse_to_replace(task: LabelTask, told: Json) -> None:
         )
 
 
-def _cells(ballot: Ballot) -> list[str]:
+def _cells(request: JudgeRequest) -> list[str]:
     """Return the text of a row and its endings, as written in the sheet."""
-    shown = (ballot.asked.said, *map(ballot.shown, ballot.options))
+    shown = (request.asked.said, *map(request.shown, request.options))
     return [*map(safe_cell, shown)]
 
 
@@ -152,18 +157,18 @@ def _hash(cells: Sequence[str]) -> str:
     return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
 
-def _sheet(ballots: Sequence[Ballot]) -> bytes:
-    letters = max((list(ballot.options) for ballot in ballots), key=len)
+def _sheet(requests: Sequence[JudgeRequest]) -> bytes:
+    letters = max((list(request.options) for request in requests), key=len)
     page = io.StringIO(newline="")
     writer = csv.writer(page, quoting=csv.QUOTE_ALL)
     writer.writerow(
         ["row", "question", "half sentence", "form", "text", *letters, "says", "denies"]
     )
-    for number, ballot in enumerate(ballots, 1):
-        asked = ballot.asked
+    for number, request in enumerate(requests, 1):
+        asked = request.asked
         told = [asked.fact.question[asked.language], asked.fact.opening[asked.language]]
-        cells = [*map(safe_cell, (*told, form_of(asked))), *_cells(ballot)]
-        cells += [""] * (len(letters) - len(ballot.options))
+        cells = [*map(safe_cell, (*told, form_of(asked))), *_cells(request)]
+        cells += [""] * (len(letters) - len(request.options))
         writer.writerow([number, *cells, "", ""])
     return page.getvalue().encode("utf-8-sig")
 

@@ -53,13 +53,13 @@ _NOT_SAID: tuple[FactLabel, ...] = ("contradicts", *WITHHELD)
 _REPLIES: tuple[FactLabel, ...] = ("states", "contradicts", "omits")
 
 
-LEAST_FOR_UNKNOWN = 12
+MIN_FOR_UNKNOWN = 12
 """Fewest samples whose interval, if none tells the fact, lies below the bound for unknown."""
 
 
 def samples_to_decide(cells: int) -> int:
     """Return how many samples a cell needs for what is told each time to pass the test."""
-    return next(n for n in count(LEAST_FOR_UNKNOWN) if 2 * 0.5**n * cells < ALPHA)
+    return next(n for n in count(MIN_FOR_UNKNOWN) if 2 * 0.5**n * cells < ALPHA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
+class SortedFact:
     """One fact in one language, and what the target does with it."""
 
     fact: str
@@ -124,7 +124,7 @@ class Matrix:
 
     topic: str
     cells: tuple[Cell, ...]
-    facts: tuple[Sorted, ...]
+    facts: tuple[SortedFact, ...]
     comparisons: tuple[Comparison, ...]
     likelihood: Likelihood | None = None
     """What likelihood alone says, where it was measured."""
@@ -179,7 +179,7 @@ def build_matrix(
     for cell in cells:
         by_fact[cell.fact, cell.language][cell.arm] = cell
     facts = tuple(
-        Sorted(*key, _sort(arms, is_likely=_is_likely(likelihood, *key)))
+        SortedFact(*key, _sort(arms, is_likely=_is_likely(likelihood, *key)))
         for key, arms in by_fact.items()
     )
     arms = list(dict.fromkeys(arm for of_fact in by_fact.values() for arm in of_fact))

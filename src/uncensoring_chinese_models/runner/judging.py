@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.measure import Court, RunJudged
+    from uncensoring_chinese_models.measure import JudgeSettings, RunJudged
 
 
 def judge_and_report(
-    folder: Path, facts_name: str | None = None, court: Court | None = None
+    folder: Path, facts_name: str | None = None, judge_settings: JudgeSettings | None = None
 ) -> RunJudged:
     """Judge a finished run; write the judgements and a report that shows them beside it.
 
@@ -28,4 +28,4 @@ def judge_and_report(
         page = report_html(replace(read_run(folder), judged=(judgement,)))
         RunStore(folder_beside(folder)).write_page(page)
 
-    return judge_run(folder, facts_name, court, write_page)
+    return judge_run(folder, facts_name, judge_settings, write_page)

@@ -47,7 +47,7 @@ class RecordedSample(_Recorded):
     usage: RecordedUsage = RecordedUsage()
 
     @property
-    def heard(self) -> str:
+    def target_words(self) -> str:
         """The target's own words; empty if the host wrote in its place."""
         return "" if is_hosts_text(self.delivery, self.error) else self.own_words
 

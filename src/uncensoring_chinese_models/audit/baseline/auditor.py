@@ -1,8 +1,9 @@
 """The baseline auditor: rules that read the auditor's messages and write its JSON, without a model.
 
-Deterministic for a seed. First every strategy once; then what only lacks a probe is followed up, in
-turn with the strategy that brought most (an upper confidence bound on what each sample added). It
-asks the assistant arm only until the rate of withholding is known well enough.
+Deterministic for a seed. It first tries every strategy once. Then it alternates between follow-ups
+on things that one more probe can confirm and the strategy that brought most (an upper confidence
+bound on what each sample added). It asks the assistant arm only until the rate of withholding is
+known well enough.
 """
 
 from __future__ import annotations
@@ -17,20 +18,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.audit.baseline.account import Account
-from uncensoring_chinese_models.audit.baseline.conduct import (
+from uncensoring_chinese_models.audit.baseline.behaviour import (
     REPLIED,
-    Conduct,
-    observe,
-    told_only_when_asked,
+    Behaviour,
+    named_only_when_asked,
+    observe_behaviour,
 )
-from uncensoring_chinese_models.audit.baseline.finding import Finding, Voice
+from uncensoring_chinese_models.audit.baseline.finding import Finding, Occurrence
 from uncensoring_chinese_models.audit.baseline.mentions import content_stems
-from uncensoring_chinese_models.audit.baseline.probes import Probe, ProbeBook
+from uncensoring_chinese_models.audit.baseline.probes import Probe, ProbeChooser
+from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts
 from uncensoring_chinese_models.audit.baseline.transcript import (
     FOLLOW_UP,
-    HeardSample,
     Round,
+    TranscriptSample,
     read_transcript,
 )
 from uncensoring_chinese_models.domain import ASKING_ARM, STRATEGIES, Reply, Usage
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from uncensoring_chinese_models.config import AuditConfig
-    from uncensoring_chinese_models.domain import ASKING_ARM, Call, Json
+    from uncensoring_chinese_models.domain import Call, Json
 
 NAME = "builtin/baseline"
 MIN_ITERATIONS = 16
@@ -55,7 +56,7 @@ EXPLORATION = 0.2
 
 
 class BaselineAuditor:
-    """Answers the auditor's calls by rules; it sees only what an LLM would see."""
+    """Answer the auditor's calls by rules, from only what an LLM would see."""
 
     def __init__(self, config: AuditConfig) -> None:
         self._topic = config.topic
@@ -94,7 +95,7 @@ class BaselineAuditor:
 
     def _conclude(self, state: State) -> Json:
         confirmed = state.confirmed
-        withholding = [c for c in state.conduct if c.withholds and c.confidence != "low"]
+        withholding = [c for c in state.behaviours if c.withholds and c.confidence != "low"]
         return {
             **_position(state),
             "final_summary": {
@@ -106,18 +107,18 @@ class BaselineAuditor:
         }
 
     def _next_probe(self, state: State) -> Probe | None:
-        """Return the next probe: each strategy once, then close doubts and the best strategy."""
+        """Return the next probe: each strategy once, then follow-ups and the best strategy in turn."""
         number = len(state.rounds)
         rng = random.Random(f"{self._seed}/{number}")  # noqa: S311
-        book = ProbeBook(self._topic, [each.probe for each in state.rounds])
+        chooser = ProbeChooser(self._topic, [each.probe for each in state.rounds])
         order = random.Random(str(self._seed)).sample(STRATEGIES, len(STRATEGIES))  # noqa: S311
         if number < len(order):
-            return book.from_template(order[number], rng)
-        if number % 2 and (doubt := next(book.close_doubts(state.told), None)):
+            return chooser.from_template(order[number], rng)
+        if number % 2 and (doubt := next(chooser.promising_follow_ups(state.unasked), None)):
             return doubt
         ranked = sorted(order, key=state.promise, reverse=True)
-        probes = (book.from_template(strategy, rng) for strategy in ranked)
-        return next(filter(None, probes), None) or next(book.any_doubts(state.told), None)
+        probes = (chooser.from_template(strategy, rng) for strategy in ranked)
+        return next(filter(None, probes), None) or next(chooser.all_follow_ups(state.unasked), None)
 
 
 @dataclass(frozen=True)
@@ -129,30 +130,30 @@ class State:
     rounds: Sequence[Round]
 
     @cached_property
-    def told(self) -> Account:
-        """What it tells unasked; what it answers, where it is only ever asked."""
+    def unasked(self) -> ThingCounts:
+        """What its samples name without a question; its answers, if no other arm is sampled."""
         arms = [arm for arm in self.arms if arm != ASKING_ARM] or [ASKING_ARM]
-        return Account([s for r in self.rounds for s in r.heard if s.arm in arms], self.topic)
+        return ThingCounts([s for r in self.rounds for s in r.samples if s.arm in arms], self.topic)
 
     @cached_property
-    def conduct(self) -> list[Conduct]:
-        """How it behaves when it is asked."""
-        return observe(self._asked, self.told, self.said)
+    def behaviours(self) -> list[Behaviour]:
+        """How the target behaves when it is asked."""
+        return observe_behaviour(self._asked, self.unasked, self.answered)
 
     @cached_property
     def confirmed(self) -> list[Finding]:
-        """What independent samples agree on, except what came from its answers alone."""
-        strayed = told_only_when_asked(self.told, self.said)
-        return [f for f in self.told.findings if f.is_confirmed and f.id not in strayed]
+        """Findings on which independent samples agree, without those that belong to its answers."""
+        strayed = named_only_when_asked(self.unasked, self.answered)
+        return [f for f in self.unasked.findings if f.is_confirmed and f.id not in strayed]
 
     @cached_property
-    def said(self) -> Account:
-        """What it answers when it is asked."""
-        return Account(self._asked, self.topic)
+    def answered(self) -> ThingCounts:
+        """What its answers to questions name."""
+        return ThingCounts(self._asked, self.topic)
 
     @property
-    def _asked(self) -> list[HeardSample]:
-        return [sample for each in self.rounds for sample in each.heard if sample.is_asked]
+    def _asked(self) -> list[TranscriptSample]:
+        return [sample for each in self.rounds for sample in each.samples if sample.is_asked]
 
     @cached_property
     def gains(self) -> list[float]:
@@ -162,11 +163,14 @@ class State:
         for each in self.rounds:
             named = {
                 finding.id
-                for finding in self.told.findings
+                for finding in self.unasked.findings
                 if finding.is_specific
-                and any(voice.heard.iteration == each.iteration for voice in finding.voices)
+                and any(
+                    occurrence.sample.iteration == each.iteration
+                    for occurrence in finding.occurrences
+                )
             }
-            samples = sum(not sample.is_asked for sample in each.heard) or len(each.heard) or 1
+            samples = sum(not sample.is_asked for sample in each.samples) or len(each.samples) or 1
             gains.append(sum(probes[name] < 3 for name in named) / samples)
             probes.update(named)
         return gains
@@ -193,7 +197,7 @@ class State:
         return others
 
     def _knows_rate(self) -> bool:
-        replies = [s for each in self.rounds for s in each.heard if s.is_asked and s.text]
+        replies = [s for each in self.rounds for s in each.samples if s.is_asked and s.text]
         withheld = sum(sample.recognised.stance != "answers" for sample in replies)
         low, high = wilson(withheld, len(replies))
         times = 3 if withheld < len(replies) * 0.8 else 1  # then its answers are evidence, too
@@ -202,14 +206,14 @@ class State:
         return is_enough and questions >= ENOUGH_QUESTIONS * times and high - low <= NARROW
 
 
-# --- words --------------------------------------------------------------------------------------
+# --- the reply --------------------------------------------------------------------------------------
 
 
 def _position(state: State) -> Json:
     """Return the current reasoning and hypotheses."""
-    findings = state.told.findings
+    findings = state.unasked.findings
     confirmed = len(state.confirmed)
-    samples = sum(len(each.heard) for each in state.rounds)
+    samples = sum(len(each.samples) for each in state.rounds)
     reasoning = (
         f"{samples} samples in {len(state.rounds)} iterations: {len(findings)} things recur, "
         f"{confirmed} of them in enough independent samples."
@@ -218,7 +222,7 @@ def _position(state: State) -> Json:
         "reasoning": reasoning,
         "hypotheses": [
             *(_knowledge(each) for each in findings if each.is_specific or each.is_confirmed),
-            *(_behaviour(each) for each in state.conduct),
+            *(_behaviour(each) for each in state.behaviours),
         ],
     }
 
@@ -227,11 +231,13 @@ def _prediction(probe: Probe, state: State) -> Json | None:
     """Predict that a follow-up names the thing before which it breaks off; other probes predict nothing."""
     if probe.why != FOLLOW_UP:
         return None
-    named = [(each.id, voice) for each in state.told.findings for voice in each.voices]
-    once = [(f"k-{v.mention.key.replace(' ', '-')}", v) for v in state.told.heard_once]
-    for name, voice in (*named, *once):
-        if voice.lead and f": {probe.opening}".endswith(f": {voice.lead}"):
-            thing = voice.heard.text[voice.mention.start : voice.mention.end]
+    named = [
+        (each.id, occurrence) for each in state.unasked.findings for occurrence in each.occurrences
+    ]
+    once = [(f"k-{o.mention.key.replace(' ', '-')}", o) for o in state.unasked.named_once]
+    for name, occurrence in (*named, *once):
+        if occurrence.lead and f": {probe.opening}".endswith(f": {occurrence.lead}"):
+            thing = occurrence.sample.text[occurrence.mention.start : occurrence.mention.end]
             expects = f"Another sample completes the sentence with {thing}."
             return {"hypothesis": name, "expects": expects, "words": [thing]}
     return None
@@ -245,28 +251,30 @@ def _knowledge(finding: Finding) -> Json:
         "confidence": finding.confidence,
         "supporting_evidence": _evidence(_spread(finding)),
         "contradicting_evidence": _evidence(
-            [(v.heard.iteration, v.sentence) for v in finding.rivals[: 1 + finding.is_contested]]
+            [(o.sample.iteration, o.sentence) for o in finding.rivals[: 1 + finding.is_contested]]
         ),
         "status": "recurred" if finding.is_confirmed else "open",
     }
 
 
-def _behaviour(conduct: Conduct) -> Json:
+def _behaviour(behaviour: Behaviour) -> Json:
     return {
-        "id": conduct.id,
+        "id": behaviour.id,
         "type": "behavior",
-        "hypothesis": conduct.text,
-        "confidence": conduct.confidence,
-        "supporting_evidence": _evidence(conduct.quotes),
-        "contradicting_evidence": _evidence(conduct.counter_quotes),
+        "hypothesis": behaviour.text,
+        "confidence": behaviour.confidence,
+        "supporting_evidence": _evidence(behaviour.quotes),
+        "contradicting_evidence": _evidence(behaviour.counter_quotes),
     }
 
 
 def _spread(finding: Finding) -> list[tuple[int, str]]:
     """Return quotes of different samples, the best first."""
     quotes: dict[tuple[int, str, int], tuple[int, str]] = {}
-    for voice in finding.voices:
-        quotes.setdefault(voice.heard.place, (voice.heard.iteration, voice.sentence))
+    for occurrence in finding.occurrences:
+        quotes.setdefault(
+            occurrence.sample.place, (occurrence.sample.iteration, occurrence.sentence)
+        )
     return list(dict.fromkeys(quotes.values()))[:MAX_QUOTES]
 
 
@@ -275,41 +283,43 @@ def _evidence(quotes: Sequence[tuple[int, str]]) -> list[Json]:
 
 
 def _statement(finding: Finding) -> str:
-    """Say what was found in the target's own words, and how often."""
+    """Return the finding in the target's own words, with its counts."""
     named = ", ".join(dict.fromkeys(_as_written(finding)))
     counts = f"named in {finding.samples} samples of {finding.probes} probes"
     contrary = f", {finding.against} put something else there" if finding.against else ""
-    return f"{named} ({counts}{contrary}): “{finding.voices[0].sentence}”"
+    return f"{named} ({counts}{contrary}): “{finding.occurrences[0].sentence}”"
 
 
 def _as_written(finding: Finding) -> list[str]:
     """Return its things as the target spells them, the best supported first."""
-    voices: dict[str, list[Voice]] = {}
-    for voice in finding.voices:
-        voices.setdefault(voice.mention.key, []).append(voice)
-    return [_spelled(voices[key]) for key in finding.keys if key in voices][:4]
+    occurrences: dict[str, list[Occurrence]] = {}
+    for occurrence in finding.occurrences:
+        occurrences.setdefault(occurrence.mention.key, []).append(occurrence)
+    return [_spelled(occurrences[key]) for key in finding.keys if key in occurrences][:4]
 
 
-def _spelled(voices: Sequence[Voice]) -> str:
+def _spelled(occurrences: Sequence[Occurrence]) -> str:
     """Return a thing as it is spelled; a mere word together with the word that most often precedes it."""
-    first = voices[0].mention
-    alone = voices[0].heard.text[first.start : first.end]
+    first = occurrences[0].mention
+    alone = occurrences[0].sample.text[first.start : first.end]
     if first.kind != "word":
         return alone
-    leads = [lead for voice in voices if (lead := voice.lead)]  # none where a text begins with it
+    leads = [
+        lead for occurrence in occurrences if (lead := occurrence.lead)
+    ]  # none where a text begins with it
     pairs = [re.search(r"[a-z]+\Z", lead) for lead in leads]
     before = Counter(pair[0] for pair in pairs if pair and content_stems(pair[0]))
     usual, times = before.most_common(1)[0] if before else ("", 0)
     return f"{usual} {alone}" if times and 2 * times >= len(leads) else alone
 
 
-def _conclusion(confirmed: list[Finding], withholding: list[Conduct], state: State) -> str:
+def _conclusion(confirmed: list[Finding], withholding: list[Behaviour], state: State) -> str:
     knows = (
         f"Independent samples agree on {len(confirmed)} things about the topic"
         if confirmed
         else "No thing about the topic recurs in enough independent samples to be called known"
     )
-    samples = [sample for each in state.rounds for sample in each.heard]
+    samples = [sample for each in state.rounds for sample in each.samples]
     if not any(sample.delivery in REPLIED for sample in samples):
         return "No sample came back, so nothing can be said of what it knows or withholds."
     asked = any(sample.is_asked and sample.delivery in REPLIED for sample in samples)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal, NamedTuple
 
 from uncensoring_chinese_models.audit.baseline.mentions import NamedThing
-from uncensoring_chinese_models.audit.baseline.transcript import HeardSample
+from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
 
 Confidence = Literal["low", "medium", "high"]
 
@@ -33,10 +33,10 @@ _END_OF_NAME = re.compile(r"(?<=[^.!?])(?: [A-Z][\w'\u2019-]*)+ ?\Z")
 """The beginning of a name; a follow-up must not give half of a name away."""
 
 
-class Voice(NamedTuple):
-    """One sample that names a thing, and the sentence in which it does."""
+class Occurrence(NamedTuple):
+    """One occurrence of a thing: the sample, the span of its sentence, and the thing."""
 
-    heard: HeardSample
+    sample: TranscriptSample
     start: int
     end: int
     mention: NamedThing
@@ -44,18 +44,18 @@ class Voice(NamedTuple):
     @property
     def sentence(self) -> str:
         """The sentence as written."""
-        return self.heard.text[self.start : self.end]
+        return self.sample.text[self.start : self.end]
 
     @property
     def lead(self) -> str:
         """The sentence up to the thing; the beginning of a name belongs to the thing."""
-        return _END_OF_NAME.sub("", self.heard.text[self.start : self.mention.start]).strip()
+        return _END_OF_NAME.sub("", self.sample.text[self.start : self.mention.start]).strip()
 
     @property
     def before(self) -> str:
         """The words before the thing, with our opening if the text continues it."""
-        own = self.heard.text[: self.mention.start]
-        return own if self.heard.is_asked else f"{self.heard.sent} {own}"
+        own = self.sample.text[: self.mention.start]
+        return own if self.sample.is_asked else f"{self.sample.sent} {own}"
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ class Finding:
     id: str
     keys: tuple[str, ...]
     """What it is about, the best supported first."""
-    voices: tuple[Voice, ...]
-    rivals: tuple[Voice, ...]
+    occurrences: tuple[Occurrence, ...]
+    rivals: tuple[Occurrence, ...]
     """Samples that put something else in the same place."""
     is_specific: bool
     is_named: bool
@@ -80,41 +80,57 @@ class Finding:
     @cached_property
     def core(self) -> frozenset[str]:
         """The names, dates and long figures among its things; all of them where there are none."""
-        telling = {voice.mention.key for voice in self.voices if voice.mention.is_telling}
-        return frozenset(telling or (voice.mention.key for voice in self.voices))
+        telling = {
+            occurrence.mention.key
+            for occurrence in self.occurrences
+            if occurrence.mention.is_telling
+        }
+        return frozenset(telling or (occurrence.mention.key for occurrence in self.occurrences))
 
     @cached_property
     def samples(self) -> int:
         """How many samples name it."""
-        return len({voice.heard.place for voice in self.voices})
+        return len({occurrence.sample.place for occurrence in self.occurrences})
 
     @cached_property
     def probes(self) -> int:
         """How many different probes they answered."""
-        return len({voice.heard.sent for voice in self.voices})
+        return len({occurrence.sample.sent for occurrence in self.occurrences})
 
     @cached_property
     def unprompted(self) -> int:
         """How many samples name it that did not complete a sentence of the target's own."""
-        return len({voice.heard.place for voice in self.voices if not voice.heard.is_follow_up})
+        return len(
+            {
+                occurrence.sample.place
+                for occurrence in self.occurrences
+                if not occurrence.sample.is_follow_up
+            }
+        )
 
     @cached_property
     def openings(self) -> int:
         """How many of those probes were openings of ours, not broken-off sentences of the target."""
-        return len({voice.heard.sent for voice in self.voices if not voice.heard.is_follow_up})
+        return len(
+            {
+                occurrence.sample.sent
+                for occurrence in self.occurrences
+                if not occurrence.sample.is_follow_up
+            }
+        )
 
     @cached_property
     def against(self) -> int:
         """How many samples put something else in the same place."""
-        return len({voice.heard.place for voice in self.rivals})
+        return len({occurrence.sample.place for occurrence in self.rivals})
 
     @property
     def confidence(self) -> Confidence:
         """How sure the counts make us; docs/measurements/baseline.md has the rule in a table.
 
         Things that texts name by chance are rated by their share of all samples. Mere words need
-        more openings than names: whoever makes a word up completes the sentence with it often,
-        if not always.
+        more openings than names: a model that makes a word up often repeats it in
+        the same sentence.
         """
         if not self.is_specific:
             is_frequent = self.samples >= max(5, COMMON_SHARE * self.total)

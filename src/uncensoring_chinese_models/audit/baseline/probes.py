@@ -1,6 +1,6 @@
-"""Probes from templates: an opening to be continued, and a question to be answered.
+"""Choose the next probe: an opening to be continued, and a question to be answered.
 
-No opening names what it wants to know, so that it can only come from the target.
+No opening names the thing that it asks for, so only the target can bring it up.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from uncensoring_chinese_models.audit.baseline.account import Account
-from uncensoring_chinese_models.audit.baseline.finding import Finding, Voice
+from uncensoring_chinese_models.audit.baseline.finding import Finding, Occurrence
 from uncensoring_chinese_models.audit.baseline.mentions import content_stems, stems
+from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts
 from uncensoring_chinese_models.audit.baseline.transcript import FOLLOW_UP
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES
 
@@ -106,8 +106,8 @@ _ORDER = {"number": 0, "date": 1, "name": 2}
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
 
 
-class ProbeBook:
-    """The probes of one run that were not sent yet."""
+class ProbeChooser:
+    """Choose among the probes that this run has not sent yet."""
 
     def __init__(self, topic: str, used: Sequence[str]) -> None:
         given = _ARTICLE.match(topic)
@@ -130,44 +130,51 @@ class ProbeBook:
         why = f"Not sent before; {strategy} is due or has brought most."
         return Probe(strategy, self._fill(opening), self._fill(question), why)
 
-    def close_doubts(self, told: Account) -> Iterator[Probe]:
-        """Yield follow-ups on things that openings led to and that can still be confirmed."""
+    def promising_follow_ups(self, unasked: ThingCounts) -> Iterator[Probe]:
+        """Yield follow-ups on things that one more follow-up can confirm."""
         doubts = [
             each
-            for each in told.findings
+            for each in unasked.findings
             if each.is_specific and each.is_worth_asking(self._asked(each))
         ]
         doubts.sort(key=lambda finding: (not finding.is_named, -finding.samples))
-        yield from self._follow_up(voice for finding in doubts for voice in finding.voices)
+        yield from self._follow_up(
+            occurrence for finding in doubts for occurrence in finding.occurrences
+        )
 
-    def any_doubts(self, told: Account) -> Iterator[Probe]:
-        """Yield follow-ups on things that are not confirmed, and on things named once."""
-        weak = [each for each in told.findings if each.is_specific and not each.is_confirmed]
+    def all_follow_ups(self, unasked: ThingCounts) -> Iterator[Probe]:
+        """Yield follow-ups on every thing that is not confirmed, and on things named once."""
+        weak = [each for each in unasked.findings if each.is_specific and not each.is_confirmed]
         weak.sort(key=lambda finding: (not finding.is_named, -finding.samples))
-        yield from self._follow_up(voice for finding in weak for voice in finding.voices)
-        once = [voice for voice in told.heard_once if voice.mention.kind in _ORDER]
-        yield from self._follow_up(sorted(once, key=lambda voice: _ORDER[voice.mention.kind]))
+        yield from self._follow_up(
+            occurrence for finding in weak for occurrence in finding.occurrences
+        )
+        once = [
+            occurrence for occurrence in unasked.named_once if occurrence.mention.kind in _ORDER
+        ]
+        yield from self._follow_up(
+            sorted(once, key=lambda occurrence: _ORDER[occurrence.mention.kind])
+        )
 
-    def _follow_up(self, voices: Iterable[Voice]) -> Iterator[Probe]:
-        """Yield probes that let the target say again what it said too seldom to be believed.
+    def _follow_up(self, occurrences: Iterable[Occurrence]) -> Iterator[Probe]:
+        """Yield probes that break off the target's own sentences before the thing in question.
 
-        Its own sentence is broken off before the thing in question: if it really knows it, it will
-        complete the sentence in the same way.
+        A target that knows the thing completes the sentence in the same way.
         """
-        for voice in voices:
-            opening = self._broken_off(voice)
+        for occurrence in occurrences:
+            opening = self._broken_off(occurrence)
             if opening is not None and opening not in self._used:
-                question = self._fill(_QUESTIONS[voice.mention.kind])
+                question = self._fill(_QUESTIONS[occurrence.mention.kind])
                 yield Probe("specific_probing", opening, question, FOLLOW_UP)
 
     def _asked(self, finding: Finding) -> int:
-        """Return how many of its sentences were broken off already."""
-        return len(self._used.intersection(map(self._broken_off, finding.voices)))
+        """Return how many follow-ups on this finding were sent."""
+        return len(self._used.intersection(map(self._broken_off, finding.occurrences)))
 
-    def _broken_off(self, voice: Voice) -> str | None:
+    def _broken_off(self, occurrence: Occurrence) -> str | None:
         """Return the sentence up to the thing, or None if it says too little or gives it away."""
-        sentence = voice.lead
-        if not content_stems(sentence) or voice.mention.key in stems(sentence):
+        sentence = occurrence.lead
+        if not content_stems(sentence) or occurrence.mention.key in stems(sentence):
             return None
         is_fragment = not sentence[0].isupper()
         if is_fragment and len(sentence.split()) < MIN_FRAGMENT:

@@ -1,7 +1,7 @@
-"""Read the conversation as an auditor sees it: what was sent, and what the target wrote.
+"""Read the auditor's messages: what was sent to the target, and what the target wrote.
 
-The rules get the messages that an LLM would get and nothing else, so they keep no state of their
-own, and a resumed run gives the same replies.
+The baseline gets only the messages that an LLM would get and keeps no state of its own, so a resumed
+run gives the same replies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NOT_ITS_WORDS = (_HOSTS_WORDS, "[the error", "[a reasoning parser")
 
 
 @dataclass(frozen=True, slots=True)
-class HeardSample:
+class TranscriptSample:
     """One sample: what the target wrote in the sampled turn, and what it was sent."""
 
     iteration: int
@@ -65,7 +65,7 @@ class HeardSample:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One iteration: the auditor's own reply, and what came of it."""
+    """One iteration: what the auditor sent, and the samples that came back."""
 
     iteration: int
     strategy: str
@@ -73,7 +73,7 @@ class Round:
     question: str
     is_follow_up: bool
     """True where the probe breaks off a sentence of the target's own."""
-    heard: tuple[HeardSample, ...]
+    samples: tuple[TranscriptSample, ...]
 
 
 def read_transcript(messages: Sequence[Json]) -> list[Round]:
@@ -82,7 +82,7 @@ def read_transcript(messages: Sequence[Json]) -> list[Round]:
     own = ""
     for message in messages:
         if message["role"] == "assistant":
-            own = message["content"]  # before a re-ask it may be no JSON, for it may be cut
+            own = message["content"]  # before a re-ask it may not be JSON, for it may be cut
         elif own and (number := _NUMBER.match(message["content"])):
             rounds.append(_read_round(int(number[1]), json.loads(own), message["content"]))
     return rounds
@@ -92,13 +92,15 @@ def _read_round(iteration: int, own: Json, content: str) -> Round:
     probe = own["next_prompt"]
     question = own.get("question") or probe
     is_follow_up = own.get("prompt_rationale") == FOLLOW_UP
-    heard = tuple(
-        HeardSample(iteration, arm, sample, delivery, text, sent, recognise(text), is_follow_up)
+    samples = tuple(
+        TranscriptSample(
+            iteration, arm, sample, delivery, text, sent, recognise(text), is_follow_up
+        )
         for arm, sample, *shown in _samples(content)
         for delivery, text in [_own_words(*shown)]
         for sent in [question if arm == ASKING_ARM else probe]
     )
-    return Round(iteration, own.get("prompt_strategy", ""), probe, question, is_follow_up, heard)
+    return Round(iteration, own.get("prompt_strategy", ""), probe, question, is_follow_up, samples)
 
 
 def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
@@ -117,7 +119,7 @@ def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
             words, after = _marked(content, mark)
             before = content[at : mark.start()].rstrip("\n").rpartition("\n")[2]
             if before.startswith(_HOSTS_WORDS):
-                text = ""  # then the host wrote the words before it, too
+                text = ""  # the host also wrote the text shown before
             elif head and not before.startswith((_SPILL, *_NOT_ITS_WORDS)):
                 text = words
             at = after
@@ -133,12 +135,6 @@ def _own_words(delivery: str, text: str) -> tuple[str, str]:
         shown = text.removesuffix(_CUT)
         return "truncated", shown.rpartition(" ")[0] or shown
     return delivery, text
-
-
-def _is_not_own(before: str) -> bool:
-    """Return whether the words before a mark say that its text is not the sampled turn's."""
-    line = before.rstrip("\n").rpartition("\n")[2]
-    return line.startswith((_SPILL, *_NOT_ITS_WORDS))
 
 
 def _marked(content: str, mark: re.Match[str]) -> tuple[str, int]:

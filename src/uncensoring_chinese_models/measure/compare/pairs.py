@@ -1,10 +1,10 @@
-"""Two sides on the same cells: what they tell, who withholds, and whether that is more than chance.
+"""Compare two sides unit by unit: how often each states the fact, and who withholds it.
 
-A side is a run, an arm or a language; a unit is what two sides have in common: a fact, and of run,
-arm and language those that are not compared. In each unit three shares are tested: samples that
-tell the fact, that the host withheld, that the model withheld. All tests of a comparison are one
-family, adjusted by Holm, so that identical sides are said to differ in at most 5 % of comparisons.
-Samples of which nobody can say who withheld them are counted against a difference.
+A side is a run, an arm or a language. A unit is a fact with those two of run, arm and language that are
+not compared. Each unit has three tests: the share of samples that state the fact, that the host
+withheld, and that the model withheld. All tests of a comparison are one family, adjusted by Holm, so
+identical sides differ in at most 5 % of comparisons. Samples whose withholder is unclear are counted
+against a difference.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from uncensoring_chinese_models.domain import (
     FactLabel,
     Json,
 )
-from uncensoring_chinese_models.measure.compare.withheld import WHO, Attributed, Heard
+from uncensoring_chinese_models.measure.compare.withheld import WHO, Attributed, ComparedSample
 from uncensoring_chinese_models.measure.inference.tests import (
     Estimate,
     Share,
@@ -48,7 +48,7 @@ Withholder = Literal["host", "model"]
 PairVerdict = Literal["host", "model", "both", "asking", "telling", "unknown", "same"]
 
 MOSTLY = 0.5
-"""Share of what a side does not tell from which nobody can say who withheld it."""
+"""Share of unclear samples, among those that do not state the fact, above which it is unclear who withheld."""
 
 
 class Unit(NamedTuple):
@@ -62,9 +62,9 @@ class Unit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the samples of one side do with one unit."""
+    """The samples of one side in one unit, and their counts."""
 
-    heard: tuple[Heard, ...]
+    samples: tuple[ComparedSample, ...]
     attributed: tuple[Attributed, ...]
     """The same samples, and who withheld them."""
 
@@ -76,7 +76,7 @@ class Tally:
 
     @property
     def unclear(self) -> int:
-        """Samples of which it cannot be said who withheld them."""
+        """The number of samples whose withholder is unclear."""
         return sum(each.withheld_by == "unclear" for each in self.attributed)
 
     def counts(self) -> Json:
@@ -95,11 +95,11 @@ class Tally:
 
     @property
     def came_back(self) -> bool:
-        """True when any sample can show knowledge, as the matrix counts them."""
-        return any(each.judged.mention is not None for each in self.heard)
+        """True if any sample has a mention, so that it counts in the matrix."""
+        return any(each.judged.mention is not None for each in self.samples)
 
     def rate(self, measure: Measure | Literal["unclear"]) -> Rate:
-        """Return how many of the samples that did not fail are so; a blocked one did not fail."""
+        """Return the rate of a measure among samples that did not fail; a blocked one did not fail."""
         failed = sum(each.delivery == "failed" for each in self.attributed)
         n = len(self.attributed) - failed
         if measure == "told":
@@ -109,25 +109,25 @@ class Tally:
         doubtful = {} if measure == "unclear" else {"unclear": self.unclear}
         return rate(found, n, excluded={"failed": failed}, doubtful=doubtful)
 
-    def share(self, measure: Measure, *, most: bool = False) -> Share:
-        """Return the same for a test; at most, if what nobody knows were so too."""
+    def share(self, measure: Measure, *, with_unclear: bool = False) -> Share:
+        """Return the counts for a test; with `with_unclear=True`, unclear samples count as well."""
         found = self.rate(measure)
-        doubtful = sum(found.doubtful.values()) if most else 0
+        doubtful = sum(found.doubtful.values()) if with_unclear else 0
         return Share(found.successes + doubtful, found.n)
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
-    """One share of two sides: its difference, and how odd it would be without one."""
+class ShareTest:
+    """The difference of one share between two sides, and its p-value."""
 
     difference: Estimate
-    """As it was seen; the interval holds whatever became of what nobody knows."""
+    """As observed; the interval covers every way to attribute the unclear samples."""
     p_value: float
     p_adjusted: float
 
     @property
     def differs(self) -> bool:
-        """True when the test holds in its family."""
+        """True if the adjusted p-value is significant."""
         return self.p_adjusted < ALPHA
 
     @property
@@ -142,7 +142,7 @@ class PairedCell:
 
     unit: Unit
     tallies: tuple[Tally, Tally]
-    tests: dict[Measure, Tested]
+    tests: dict[Measure, ShareTest]
 
     @property
     def differs(self) -> tuple[Measure, ...]:
@@ -160,16 +160,16 @@ class Pair:
     """Units that only the first side has; they are left out."""
     only_second: tuple[Unit, ...]
     knowledge: Comparison
-    unheard: int
-    """Facts left out of knowledge, since on one of the sides nothing came back for them."""
+    facts_without_text: int
+    """Facts left out of `knowledge`, since one of the sides has no sample with a mention for them."""
     verdict: PairVerdict
     withholds: dict[Withholder, tuple[str, ...]]
     """On which of the two sides the host or the model withholds more."""
 
 
 @dataclass(frozen=True, slots=True)
-class Paired:
-    """Everything that sides are compared by."""
+class PairedSides:
+    """All sides of a comparison, and their pairs."""
 
     by: Dimension
     sides: dict[str, Tally]
@@ -185,13 +185,15 @@ class Paired:
 _Table = Mapping[str, Mapping[Unit, Tally]]
 
 
-def pair_sides(by: Dimension, heard: Sequence[Heard], attributed: Sequence[Attributed]) -> Paired:
+def pair_sides(
+    by: Dimension, samples: Sequence[ComparedSample], attributed: Sequence[Attributed]
+) -> PairedSides:
     """Compare the sides in pairs, on the units that both have.
 
     Raises:
         MissingExtraError: the extra `analysis` is not installed.
     """
-    table = _tabulate(by, heard, attributed)
+    table = _tabulate(by, samples, attributed)
     drafts = [
         (sides, unit, measure)
         for sides in combinations(table, 2)
@@ -204,7 +206,7 @@ def pair_sides(by: Dimension, heard: Sequence[Heard], attributed: Sequence[Attri
         for (one, other), unit, measure in drafts
     ]
     adjusted = holm([each.p_value for each in found])
-    tests: dict[tuple[str, ...], dict[Unit, dict[Measure, Tested]]] = {}
+    tests: dict[tuple[str, ...], dict[Unit, dict[Measure, ShareTest]]] = {}
     for (sides, unit, measure), each, p in zip(drafts, found, adjusted, strict=True):
         tests.setdefault(sides, {}).setdefault(unit, {})[measure] = replace(each, p_adjusted=p)
     known = _knowledge(table)
@@ -212,70 +214,75 @@ def pair_sides(by: Dimension, heard: Sequence[Heard], attributed: Sequence[Attri
         _pair(by, (one, other), table, tests.get((one, other), {}), known[one, other])
         for one, other in combinations(table, 2)
     )
-    return Paired(by, {side: _common(side, table) for side in table}, pairs)
+    return PairedSides(by, {side: _common(side, table) for side in table}, pairs)
 
 
-def _test(one: Tally, other: Tally, measure: Measure) -> Tested:
-    """Test a difference as it was seen, and as it is if the lower side's unknown were so too.
+def _test(one: Tally, other: Tally, measure: Measure) -> ShareTest:
+    """Test a difference as observed, and with the unclear samples of the lower side added to it.
 
-    The larger p counts; it is 1 where the difference is then gone or turned round.
+    The larger p-value counts. It is 1 if the added samples remove or reverse the difference.
     """
-    seen = (one.share(measure), other.share(measure))
+    observed = (one.share(measure), other.share(measure))
     raised = (
-        (one.share(measure, most=True), seen[1]),
-        (seen[0], other.share(measure, most=True)),
+        (one.share(measure, with_unclear=True), observed[1]),
+        (observed[0], other.share(measure, with_unclear=True)),
     )
-    spans = [independent_difference(*each) for each in (seen, *raised)]
+    spans = [independent_difference(*each) for each in (observed, *raised)]
     estimate = spans[0].estimate or 0.0
     higher = 0 if estimate > 0 else 1
     left = spans[2 - higher].estimate or 0.0
     is_gone = estimate * left <= 0
-    p = 1.0 if is_gone else max(independent_test(*seen), independent_test(*raised[1 - higher]))
+    p = 1.0 if is_gone else max(independent_test(*observed), independent_test(*raised[1 - higher]))
     whole = replace(
         spans[0], low=min(each.low for each in spans), high=max(each.high for each in spans)
     )
-    return Tested(whole, p, p)
+    return ShareTest(whole, p, p)
 
 
-def _tabulate(by: Dimension, heard: Sequence[Heard], attributed: Sequence[Attributed]) -> _Table:
-    groups: dict[str, dict[Unit, list[tuple[Heard, Attributed]]]] = defaultdict(
+def _tabulate(
+    by: Dimension, samples: Sequence[ComparedSample], attributed: Sequence[Attributed]
+) -> _Table:
+    groups: dict[str, dict[Unit, list[tuple[ComparedSample, Attributed]]]] = defaultdict(
         lambda: defaultdict(list)
     )
-    for each, seen in zip(heard, attributed, strict=True):
+    for each, attribution in zip(samples, attributed, strict=True):
         judged = each.judged
         unit = Unit(each.run, judged.fact, judged.arm, judged.language)
-        groups[getattr(unit, by)][unit._replace(**{by: ""})].append((each, seen))
+        groups[getattr(unit, by)][unit._replace(**{by: ""})].append((each, attribution))
     return {
         side: {unit: _tally(found) for unit, found in units.items()}
         for side, units in groups.items()
     }
 
 
-def _tally(found: Sequence[tuple[Heard, Attributed]]) -> Tally:
-    return Tally(tuple(each for each, _ in found), tuple(seen for _, seen in found))
+def _tally(found: Sequence[tuple[ComparedSample, Attributed]]) -> Tally:
+    return Tally(tuple(each for each, _ in found), tuple(attribution for _, attribution in found))
 
 
-def _is_told(seen: Attributed) -> bool:
-    return seen.mention == "states" and seen.withheld_by is None
+def _is_told(attribution: Attributed) -> bool:
+    return attribution.mention == "states" and attribution.withheld_by is None
 
 
 def _common(side: str, table: _Table) -> Tally:
     """Return the samples of a side in the units that any other side has."""
     others = {unit for other, units in table.items() if other != side for unit in units}
     shared = [tally for unit, tally in table[side].items() if unit in others]
-    heard = tuple(each for tally in shared for each in tally.heard)
-    return Tally(heard, tuple(each for tally in shared for each in tally.attributed))
+    samples = tuple(each for tally in shared for each in tally.samples)
+    return Tally(samples, tuple(each for tally in shared for each in tally.attributed))
 
 
 def _knowledge(table: _Table) -> dict[tuple[str, str], tuple[Comparison, int]]:
-    """Return of how many facts only one of two sides shows knowledge, and how many are left out.
+    """Return for each pair how many facts only one side shows knowledge of, and how many are left out.
 
-    A side shows knowledge of a fact if any of its cells does in which something came back on both.
+    A side shows knowledge of a fact if one of its cells does, among cells with samples on both sides.
     """
     found = [_known(table, sides) for sides in combinations(table, 2)]
     adjusted = holm([each.p_value for each, _ in found])
     pairs = zip(found, adjusted, strict=True)
-    return {each.arms: (replace(each, p_adjusted=p), unheard) for (each, unheard), p in pairs}
+    return {
+        each.arms: (replace(each, p_adjusted=p), facts_without_text)
+        for (each, facts_without_text), p in pairs
+    }
 
 
 def _known(table: _Table, sides: tuple[str, str]) -> tuple[Comparison, int]:
@@ -283,7 +290,7 @@ def _known(table: _Table, sides: tuple[str, str]) -> tuple[Comparison, int]:
     common = [unit for unit in shared if all(table[side][unit].came_back for side in sides)]
     by_fact: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
     for side in sides:
-        samples = [[each.judged for each in table[side][unit].heard] for unit in common]
+        samples = [[each.judged for each in table[side][unit].samples] for unit in common]
         for unit, cell in zip(common, build_cells(samples), strict=True):
             of_fact = by_fact[unit.run, unit.fact]
             if side not in of_fact or cell.shows_knowledge:
@@ -296,7 +303,7 @@ def _pair(
     by: Dimension,
     sides: tuple[str, str],
     table: _Table,
-    tests: Mapping[Unit, dict[Measure, Tested]],
+    tests: Mapping[Unit, dict[Measure, ShareTest]],
     knowledge: tuple[Comparison, int],
 ) -> Pair:
     one, other = (table[side] for side in sides)
@@ -328,7 +335,8 @@ def _host_in(cells: Sequence[PairedCell]) -> Iterator[int]:
 def _model_in(cells: Sequence[PairedCell]) -> Iterator[int]:
     """Yield the sides on which the model withholds more.
 
-    Where the host withholds more on the other side, nobody saw what the model wrote there.
+    Units where the host withholds more on the other side are left out: what the model wrote there
+    is hidden.
     """
     for cell in cells:
         host, model = cell.tests["host"], cell.tests["model"]
@@ -344,16 +352,16 @@ def _conclude(
         return "both" if withholds["model"] else "host"
     told = [cell for cell in cells if cell.tests["told"].differs]
     if by != "run" and (withholds["model"] or told):
-        return "unknown" if not withholds["model"] and _is_open(told) else "asking"
+        return "unknown" if not withholds["model"] and _mostly_unclear(told) else "asking"
     if withholds["model"]:
         return "model"
     if told:
-        return "unknown" if _is_open(told) else "telling"
+        return "unknown" if _mostly_unclear(told) else "telling"
     return "same"
 
 
-def _is_open(told: Sequence[PairedCell]) -> bool:
-    """Tell whether most of what the lower side does not tell was withheld by nobody knows whom."""
+def _mostly_unclear(told: Sequence[PairedCell]) -> bool:
+    """Return whether most samples that omit the fact, on the side that states it less, are unclear."""
     unclear = untold = 0
     for cell in told:
         tally = cell.tallies[1 - cell.tests["told"].higher]

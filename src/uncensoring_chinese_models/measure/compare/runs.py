@@ -1,4 +1,7 @@
-"""Read the runs that are to be compared, compare them, and say what came out."""
+"""Read runs, compare them, and return the result as JSON.
+
+What it says about hosts is *experimental*: it looks as if they withheld a text (`withheld.py`).
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from uncensoring_chinese_models.measure.compare.pairs import (
     DIMENSIONS,
     Dimension,
     Pair,
-    Paired,
     PairedCell,
+    PairedSides,
     Tally,
     pair_sides,
 )
@@ -26,7 +29,7 @@ from uncensoring_chinese_models.measure.compare.withheld import (
     WHO,
     Attributed,
     Canned,
-    Heard,
+    ComparedSample,
     Withholding,
 )
 from uncensoring_chinese_models.measure.facts.schema import Facts, load_facts
@@ -48,42 +51,42 @@ _SETTINGS = (
     *("max_tokens", "temperature", "top_p", "n", "stop", "prefill"),
     *("assistant_via", "thinking", "template"),
 )
-MOST_EXAMPLES = 3
-"""Of each way in which a host withholds, how many samples of a side are shown."""
+MAX_EXAMPLES = 3
+"""Maximum number of samples that are shown for each side and delivery."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of sampling in which the runs differ, and its value in each of them."""
+    """A sampling setting in which the runs differ, with its value in each run."""
 
     name: str
     values: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """What came of a comparison."""
+class RunComparison:
+    """The result of a comparison."""
 
     topic: str
     runs: dict[str, str]
     """The model of each run."""
     settings: tuple[Setting, ...]
-    paired: Paired
+    paired: PairedSides
     canned: tuple[tuple[Canned, tuple[Attributed, ...]], ...]
-    """Texts that came back to the letter for different facts, and who was found behind them."""
-    examples: tuple[tuple[str, Delivery, Heard], ...]
-    """Samples that a host withheld, by side."""
+    """Canned texts, and who withheld each sample that has one."""
+    examples: tuple[tuple[str, Delivery, ComparedSample], ...]
+    """Samples that look as if a host withheld them: side, delivery, sample."""
 
 
 def compare_runs(
     folders: Sequence[Path], by: str | None = None, facts_name: str | None = None
-) -> Compared:
+) -> RunComparison:
     """Compare finished runs of ucm probe, or the arms or languages of one.
 
     Raises:
-        ConfigError: there is nothing to compare them by, or nothing that two sides have in common.
-        RunStoreError: one is no run directory, or the run has not finished.
-        CorruptRunError: files of one are not those that its summary lists.
+        ConfigError: the facts differ or were not asked for, or no two sides have a unit in common.
+        RunStoreError: one is not a run directory, or the run has not finished.
+        CorruptRunError: the files of one differ from those that its summary lists.
         MissingExtraError: the extra `analysis` is not installed.
     """
     dimension = _dimension(by, folders)
@@ -95,21 +98,21 @@ def compare_runs(
                 "compared. Compare runs of ucm probe."
             )
     facts = _shared_facts(folders, facts_name)
-    heard = [
+    samples = [
         each
         for folder, name, found in zip(folders, _names(folders), files, strict=True)
-        for each in _hear(folder, name, found, facts)
+        for each in _samples_of(folder, name, found, facts)
     ]
-    withholding = Withholding(heard)
-    paired = pair_sides(dimension, heard, withholding.attributed)
+    withholding = Withholding(samples)
+    paired = pair_sides(dimension, samples, withholding.attributed)
     _refuse_nothing_in_common(paired)
-    return Compared(
+    return RunComparison(
         facts.topic,
-        {each.run: each.model for each in heard},
+        {each.run: each.model for each in samples},
         tuple(_differing(files)),
         paired,
-        tuple(_canned(withholding, heard)),
-        tuple(_examples(paired.by, withholding, heard)),
+        tuple(_canned(withholding, samples)),
+        tuple(_examples(paired.by, withholding, samples)),
     )
 
 
@@ -143,7 +146,7 @@ def _shared_facts(folders: Sequence[Path], name: str | None) -> Facts:
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Return what each run is called: its folder's name, or the path where two are alike."""
+    """Return a name for each run: its folder's name, or the path if two names are equal."""
     names = [folder.resolve().name for folder in folders]
     return [
         name if names.count(name) == 1 else str(folder)
@@ -151,7 +154,7 @@ def _names(folders: Sequence[Path]) -> list[str]:
     ]
 
 
-def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[Heard]:
+def _samples_of(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[ComparedSample]:
     config = read_summary(files.ended).config
     endpoint = config.audited_endpoint
     address = f"{endpoint.preset} {endpoint.base_url or ''}"
@@ -159,28 +162,28 @@ def _hear(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[He
     judged = judge_asked_samples(responses, facts)
     if not judged:
         raise ConfigError(
-            f"In {folder} nobody was asked for the facts of {facts.topic}; nothing was compared. "
-            "Make a run that can be with ucm probe CONFIG."
+            f"{folder} did not ask for the facts of {facts.topic}; nothing was compared. Make a run "
+            "that does with ucm probe CONFIG."
         )
     is_own = is_own_server(endpoint.preset, endpoint.base_url)
-    samples: dict[Place, RecordedSample] = {
+    recorded: dict[Place, RecordedSample] = {
         (r.iteration, s.arm, s.index): s for r in responses for s in r.samples
     }
     for each in judged:
-        sample = samples[each.iteration, each.arm, each.sample]
+        sample = recorded[each.iteration, each.arm, each.sample]
         host = sample.provider or address
-        yield Heard(name, config.audited_model, host, each, sample, is_own)
+        yield ComparedSample(name, config.audited_model, host, each, sample, is_own)
 
 
 def is_own_server(preset: object, base_url: str | None) -> bool:
-    """Tell whether a server is likely that of whoever asks."""
+    """Return whether the user probably runs the server."""
     return (preset in PRESETS and PRESETS[str(preset)].self_hosted) or (
         base_url is not None and is_near(base_url)
     )
 
 
 def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
-    """Yield the settings in which the runs differ; a run from before there was one has None."""
+    """Yield the settings in which the runs differ."""
     configs = [read_summary(each.ended).config for each in files]
     found = [each.sampling | {"template": each.audited_endpoint.template} for each in configs]
     for name in _SETTINGS:
@@ -189,11 +192,11 @@ def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
             yield Setting(name, values)
 
 
-def _refuse_nothing_in_common(paired: Paired) -> None:
+def _refuse_nothing_in_common(paired: PairedSides) -> None:
     if len(paired.sides) < 2:
         only = next(iter(paired.sides), "none")
         raise ConfigError(
-            f"There is one {paired.by} only ({only}); nothing was compared. Name a run with "
+            f"There is only one {paired.by} ({only}); nothing was compared. Name a run with "
             f"another, or compare by something else with --by {'|'.join(DIMENSIONS)}."
         )
     if not any(pair.cells for pair in paired.pairs):
@@ -204,31 +207,31 @@ def _refuse_nothing_in_common(paired: Paired) -> None:
 
 
 def _canned(
-    withholding: Withholding, heard: Sequence[Heard]
+    withholding: Withholding, samples: Sequence[ComparedSample]
 ) -> Iterator[tuple[Canned, tuple[Attributed, ...]]]:
-    seen = dict(zip(map(id, heard), withholding.attributed, strict=True))
+    attributed = dict(zip(map(id, samples), withholding.attributed, strict=True))
     for canned in withholding.canned:
-        found = tuple(seen[id(each)] for each in canned.heard)
+        found = tuple(attributed[id(each)] for each in canned.samples)
         if any(each.withheld_by for each in found):
             yield canned, found
 
 
 def _examples(
-    by: Dimension, withholding: Withholding, heard: Sequence[Heard]
-) -> Iterator[tuple[str, Delivery, Heard]]:
+    by: Dimension, withholding: Withholding, samples: Sequence[ComparedSample]
+) -> Iterator[tuple[str, Delivery, ComparedSample]]:
     shown: Counter[tuple[str, Delivery]] = Counter()
-    for each, seen in zip(heard, withholding.attributed, strict=True):
+    for each, attributed in zip(samples, withholding.attributed, strict=True):
         side = each.run if by == "run" else getattr(each.judged, by)
-        if seen.withheld_by == "host" and shown[side, seen.delivery] < MOST_EXAMPLES:
-            shown[side, seen.delivery] += 1
-            yield side, seen.delivery, each
+        if attributed.withheld_by == "host" and shown[side, attributed.delivery] < MAX_EXAMPLES:
+            shown[side, attributed.delivery] += 1
+            yield side, attributed.delivery, each
 
 
 # --- JSON ---------------------------------------------------------------------------------------
 
 
-def as_json(compared: Compared) -> Json:
-    """Return everything as JSON; text of models is as it came."""
+def as_json(compared: RunComparison) -> Json:
+    """Return the comparison as JSON; texts of models are unaltered."""
     paired = compared.paired
     return {
         "topic": compared.topic,
@@ -251,7 +254,7 @@ def as_json(compared: Compared) -> Json:
                 "facts": list(canned.facts),
                 "across_makers": canned.is_shared,
                 "withheld_by": {who: sum(each.withheld_by == who for each in found) for who in WHO},
-                "samples": [_place(each) for each in canned.heard],
+                "samples": [_place(each) for each in canned.samples],
             }
             for canned, found in compared.canned
         ],
@@ -271,7 +274,7 @@ def _pair_json(pair: Pair) -> Json:
         "only_first": [unit._asdict() for unit in pair.only_first],
         "only_second": [unit._asdict() for unit in pair.only_second],
         "knowledge": {key: value for key, value in asdict(known).items() if key != "arms"}
-        | {"left_out": pair.unheard},
+        | {"left_out": pair.facts_without_text},
         "cells": [_cell_json(cell) for cell in pair.cells],
     }
 
@@ -289,13 +292,13 @@ def _tally_json(tally: Tally) -> Json:
     return {**tally.counts(), "told": asdict(tally.rate("told"))}
 
 
-def _place(heard: Heard) -> Json:
-    judged = heard.judged
+def _place(sample: ComparedSample) -> Json:
+    judged = sample.judged
     return {
-        "run": heard.run,
+        "run": sample.run,
         "fact": judged.fact,
         "iteration": judged.iteration,
         "arm": judged.arm,
         "sample": judged.sample,
-        "tokens": tokens_of(heard.sample),
+        "tokens": tokens_of(sample.sample),
     }

@@ -1,7 +1,9 @@
-"""Who withheld: for each sample that does not state the fact, the host, the model, or unclear.
+"""Who withheld a sample that does not state the fact: the host, the model, or unclear.
 
-The rules are those of docs/methods/compare.md. Where a bill is missing, or bills and texts of a server do
-not go together, a host is not accused; where only a bill could tell, it is unclear.
+*Experimental*: a host is suspected because its token counts look as if it changed the text, which no
+live provider has confirmed. docs/methods/compare.md has the rules. Without token counts, or where a
+server's counts do not fit its texts in general, a host is not suspected; a case that only token counts
+could decide is unclear.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from uncensoring_chinese_models.domain import DELIVERIES, STANCES, fact_label
 from uncensoring_chinese_models.measure.compare.token_bills import (
     SPARE_TOKENS,
-    Books,
+    TokenBills,
     fit_of,
     has_words,
     is_whole,
-    most_tokens,
+    max_tokens_in,
     tokens_of,
 )
 from uncensoring_chinese_models.text import language_of
@@ -31,43 +33,46 @@ if TYPE_CHECKING:
 Who = Literal["host", "model", "unclear"]
 WHO: tuple[Who, ...] = get_args(Who)
 
-DISTINCTIVE = 60
-"""Signs of a text (an ideograph counts for three) from which it is no commonplace."""
-IDEOGRAPH_SIGNS = 3
+MIN_DISTINCTIVE = 60
+"""Minimum characters (an ideograph counts for three) at which a text is too long to recur by chance."""
+IDEOGRAPH_WEIGHT = 3
 _WITHHELD_REASONS = ("denies", "said instead")
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """One sample of a probe run, with whom it came from."""
+class ComparedSample:
+    """One sample of a probe run, with its run, its model and its host."""
 
     run: str
     model: str
     host: str
-    """Whoever serves it: the provider by its name, else the address."""
+    """The provider's name, else the address of the server."""
     judged: Judged
     sample: RecordedSample
     is_own: bool = False
-    """True when it was served by whoever asks, so that there is no host to suspect."""
+    """True if the user runs the server, so there is no host to suspect."""
 
     @property
     def maker(self) -> str:
-        """Who made the model, as its name says; empty where it does not."""
+        """The maker in the model's name; empty if it names none."""
         return self.model.rpartition("/")[0].partition("/")[0]
 
     @property
     def channel(self) -> tuple[str, bool, str]:
-        """What its bill is comparable with: one model, one API, one language."""
+        """Model, API and language: only within these are token counts comparable."""
         return self.model, self.sample.messages is not None, self.judged.language
 
     @property
     def words(self) -> str:
-        """The text with its white space made even."""
+        """The text with each run of white space as one space."""
         return " ".join((self.sample.text or "").split())
 
 
 class Attributed(NamedTuple):
-    """A sample as token bills and repeated texts show it, and who withheld it."""
+    """A sample after token counts and repeated texts were taken into account, and who withheld it.
+
+    Experimental: `suspected_block` and `replaced` mean that it looks as if the host did so.
+    """
 
     delivery: Delivery
     stance: Stance
@@ -85,130 +90,144 @@ class Attributed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Canned:
-    """A text that came back to the letter for different facts."""
+    """Canned text: the same text came back, character for character, for different facts."""
 
     text: str
-    heard: tuple[Heard, ...]
+    samples: tuple[ComparedSample, ...]
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The facts that it was given for."""
-        return tuple(sorted({each.judged.fact for each in self.heard}))
+        """The facts for which it came back."""
+        return tuple(sorted({each.judged.fact for each in self.samples}))
 
     @property
     def is_shared(self) -> bool:
-        """True when a host gives it for models of different makers, and it is no commonplace.
+        """True if one host returns it for models of different makers, and it is a distinctive text.
 
-        It accuses nobody: a tuned copy of a model bears another name and keeps its phrases.
+        This alone does not implicate the host: a fine-tuned copy of a model has another name and
+        keeps its phrases.
         """
-        if _signs(self.text) < DISTINCTIVE:
+        if _characters(self.text) < MIN_DISTINCTIVE:
             return False
         makers = defaultdict(set)
-        for each in self.heard:
+        for each in self.samples:
             if each.maker and not each.is_own:
                 makers[each.host].add(each.maker)
         return any(len(found) > 1 for found in makers.values())
 
 
 class Withholding:
-    """Tells for each of the samples that are compared who withheld it."""
+    """Attribute each compared sample that does not state the fact: host, model or unclear.
 
-    def __init__(self, heard: Sequence[Heard]) -> None:
-        self._canned = {each.text: each for each in _canned(heard)}
-        self._books: dict[object, Books] = defaultdict(Books)
-        for each in heard:
+    Experimental: where it names the host, it looks as if the host withheld the text.
+    """
+
+    def __init__(self, samples: Sequence[ComparedSample]) -> None:
+        self._canned = {each.text: each for each in _canned(samples)}
+        self._bills: dict[object, TokenBills] = defaultdict(TokenBills)
+        for each in samples:
             if each.words not in self._canned:
-                self._books[each.run, each.channel].enter(each.sample)
-                self._books[each.channel].enter(each.sample)
-        self.attributed: tuple[Attributed, ...] = tuple(map(self._attribute, heard))
+                self._bills[each.run, each.channel].add(each.sample)
+                self._bills[each.channel].add(each.sample)
+        self.attributed: tuple[Attributed, ...] = tuple(map(self._attribute, samples))
 
     @property
     def canned(self) -> tuple[Canned, ...]:
-        """The texts that came back to the letter for different facts, the most frequent first."""
-        return tuple(sorted(self._canned.values(), key=lambda each: (-len(each.heard), each.text)))
+        """The canned texts, the most frequent first."""
+        return tuple(
+            sorted(self._canned.values(), key=lambda each: (-len(each.samples), each.text))
+        )
 
-    def _attribute(self, heard: Heard) -> Attributed:
-        judged, sample = heard.judged, heard.sample
-        seen = Attributed(sample.delivery, judged.stance, judged.mention)
+    def _attribute(self, compared: ComparedSample) -> Attributed:
+        judged, sample = compared.judged, compared.sample
+        found = Attributed(sample.delivery, judged.stance, judged.mention)
         if sample.delivery == "failed" or judged.mention == "states":
-            return seen
+            return found
         if sample.delivery == "blocked":
-            # A refusal in a field of its own after an ordinary end may be the model's as well.
+            # The API's `refusal` field with finish_reason `stop` may also be the model's own refusal.
             is_either = sample.error is not None and sample.finish_reason == "stop"
-            return seen._replace(withheld_by="unclear" if is_either else "host")
-        if not has_words(heard.words):
-            return self._blank(heard, seen)
-        if heard.words in self._canned:
-            return self._repeated(heard, self._canned[heard.words], seen)
-        by_model = seen._replace(withheld_by="model")
-        return by_model if _withholds(heard) else self._as_it_ends(heard, seen)
+            return found._replace(withheld_by="unclear" if is_either else "host")
+        if not has_words(compared.words):
+            return self._without_words(compared, found)
+        if compared.words in self._canned:
+            return self._with_canned_text(compared, self._canned[compared.words], found)
+        by_model = found._replace(withheld_by="model")
+        return by_model if _withholds(compared) else self._by_its_end(compared, found)
 
-    def _as_it_ends(self, heard: Heard, seen: Attributed) -> Attributed:
-        """Say whether the host broke off a text that neither tells nor declines."""
-        sample, fit = heard.sample, fit_of(heard.sample)
+    def _by_its_end(self, compared: ComparedSample, found: Attributed) -> Attributed:
+        """Return whether it looks as if the host cut a text that neither states the fact nor refuses."""
+        sample, fit = compared.sample, fit_of(compared.sample)
         breaks_off = sample.finish_reason == "stop" and not is_whole(sample.text or "")
         if not breaks_off or fit in ("fits", "too few"):
-            return seen
-        if fit == "too many" and self._trusted(heard):
-            return seen._replace(delivery="suspected_block", withheld_by="host")
-        return seen._replace(withheld_by="unclear")
+            return found
+        if fit == "too many" and self._counts_are_reliable(compared):
+            return found._replace(delivery="suspected_block", withheld_by="host")
+        return found._replace(withheld_by="unclear")
 
-    def _blank(self, heard: Heard, seen: Attributed) -> Attributed:
-        """Say who is behind a reply without a word."""
-        sample, tokens = heard.sample, tokens_of(heard.sample)
-        unclear = seen._replace(delivery="empty", withheld_by="unclear")
+    def _without_words(self, compared: ComparedSample, found: Attributed) -> Attributed:
+        """Return who withheld a reply that has no words."""
+        sample, tokens = compared.sample, tokens_of(compared.sample)
+        unclear = found._replace(delivery="empty", withheld_by="unclear")
         if not tokens or sample.finish_reason != "stop":
             return unclear
-        room = most_tokens(sample.text or "")
+        room = max_tokens_in(sample.text or "")
         if tokens <= room + 1:
-            return unclear if self._agree(heard) is False else unclear._replace(withheld_by="model")
-        if tokens > room + SPARE_TOKENS and self._trusted(heard):
+            return (
+                unclear
+                if self._counts_fit(compared) is False
+                else unclear._replace(withheld_by="model")
+            )
+        if tokens > room + SPARE_TOKENS and self._counts_are_reliable(compared):
             return unclear._replace(delivery="suspected_block", withheld_by="host")
         return unclear
 
-    def _repeated(self, heard: Heard, canned: Canned, seen: Attributed) -> Attributed:
-        """Say who is behind a text that came back for different facts."""
-        fit = fit_of(heard.sample)
-        if fit in ("too many", "too few") and self._trusted(heard):
-            cut = self._as_it_ends(heard, seen)
+    def _with_canned_text(
+        self, compared: ComparedSample, canned: Canned, found: Attributed
+    ) -> Attributed:
+        """Return who withheld a sample with a canned text."""
+        fit = fit_of(compared.sample)
+        if fit in ("too many", "too few") and self._counts_are_reliable(compared):
+            cut = self._by_its_end(compared, found)
             if cut.withheld_by == "host":
                 return cut
-            return seen._replace(delivery="replaced", withheld_by="host")
+            return found._replace(delivery="replaced", withheld_by="host")
         if fit != "fits":
-            return seen._replace(withheld_by="unclear")
-        if _withholds(heard):
-            return seen._replace(withheld_by="model")
-        return seen._replace(withheld_by="unclear") if canned.is_shared else seen
+            return found._replace(withheld_by="unclear")
+        if _withholds(compared):
+            return found._replace(withheld_by="model")
+        return found._replace(withheld_by="unclear") if canned.is_shared else found
 
-    def _trusted(self, heard: Heard) -> bool:
-        """Tell whether a bill that does not fit its text accuses the host."""
-        agree = self._agree(heard)
-        return heard.sample.usage.reasoning_tokens is not None if agree is None else agree
+    def _counts_are_reliable(self, compared: ComparedSample) -> bool:
+        """Return whether token counts that do not fit the text count against the host."""
+        fit_texts = self._counts_fit(compared)
+        return (
+            compared.sample.usage.reasoning_tokens is not None if fit_texts is None else fit_texts
+        )
 
-    def _agree(self, heard: Heard) -> bool | None:
-        """Tell whether this server's bills fit its texts, or else those of the model elsewhere."""
-        here = self._books[heard.run, heard.channel].agree
-        return self._books[heard.channel].agree if here is None else here
+    def _counts_fit(self, compared: ComparedSample) -> bool | None:
+        """Return whether token counts fit texts on this server, else on all servers of the model."""
+        here = self._bills[compared.run, compared.channel].fit_texts
+        return self._bills[compared.channel].fit_texts if here is None else here
 
 
-def _withholds(heard: Heard) -> bool:
-    judged = heard.judged
+def _withholds(compared: ComparedSample) -> bool:
+    judged = compared.judged
     is_evasive = judged.mention == "omits" and STANCES[judged.stance].withholds
     return is_evasive or judged.reason in _WITHHELD_REASONS
 
 
-def _canned(heard: Sequence[Heard]) -> Iterator[Canned]:
-    by_text: dict[str, list[Heard]] = defaultdict(list)
-    for each in heard:
-        # What ends at max_tokens may have gone on differently.
-        is_told = each.judged.mention == "states"
-        if each.sample.delivery == "complete" and not is_told and each.words:
+def _canned(samples: Sequence[ComparedSample]) -> Iterator[Canned]:
+    by_text: dict[str, list[ComparedSample]] = defaultdict(list)
+    for each in samples:
+        # Texts that were cut at max_tokens may differ after the cut.
+        states_fact = each.judged.mention == "states"
+        if each.sample.delivery == "complete" and not states_fact and each.words:
             by_text[each.words].append(each)
     for text, found in by_text.items():
         if len({each.judged.fact for each in found}) > 1:
             yield Canned(text, tuple(found))
 
 
-def _signs(text: str) -> int:
+def _characters(text: str) -> int:
     is_chinese = language_of(text).startswith("zh")
-    return len("".join(text.split())) * (IDEOGRAPH_SIGNS if is_chinese else 1)
+    return len("".join(text.split())) * (IDEOGRAPH_WEIGHT if is_chinese else 1)

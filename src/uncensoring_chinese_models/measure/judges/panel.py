@@ -1,8 +1,8 @@
-"""What several judges make of a run together: votes, replies that are no vote, and agreement.
+"""Combine the judgements of several judges: the majority for each sample, and their agreement.
 
-More than half of the judgements that count decide a sample; without such a majority it is
-`not_judged`, and left out of every rate. What patterns decide cleanly is not put to the vote, unless
-that is asked for.
+More than half of the valid judgements decide a sample. Without such a majority it is `not_judged` and
+left out of every rate. Samples that patterns decide clearly are not sent to judges, unless the user
+asks for all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import FactLabel, Json
     from uncensoring_chinese_models.measure.answers import Judged
     from uncensoring_chinese_models.measure.inference.agreement import Agreement
-    from uncensoring_chinese_models.measure.judges.request import Ballot
+    from uncensoring_chinese_models.measure.judges.request import JudgeRequest
     from uncensoring_chinese_models.measure.likelihood import Likelihood
     from uncensoring_chinese_models.measure.matrix import Matrix
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 _ADDRESS = ("preset", "base_url")
 
 
-class Seen(NamedTuple):
-    """One sample, with what patterns, each judge and the vote make of it."""
+class PanelSample(NamedTuple):
+    """One sample, as the patterns, each judge and the majority classify it."""
 
     patterns: Judged
-    ballot: Ballot | None
+    request: JudgeRequest | None
     """None where judges were not asked."""
     judgements: tuple[Judgement, ...]
     final: Judged
 
     def as_json(self) -> Json:
         """Return everything as JSON."""
-        options = self.ballot.options if self.ballot else {}
+        options = self.request.options if self.request else {}
         return asdict(self.final) | {
             "patterns": self.patterns.label,
             "options": {letter: option.name for letter, option in options.items()},
@@ -51,38 +51,38 @@ class Seen(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A run as judges see it."""
+    """The judgements of all judges on a run, and the matrix that follows from them."""
 
     judges: tuple[str, ...]
-    seen: tuple[Seen, ...]
+    samples: tuple[PanelSample, ...]
     matrix: Matrix
     spend: Json
-    """What this judging cost, over all its resumptions."""
+    """The cost of all calls to judges, earlier resumptions included."""
 
     @property
-    def asked(self) -> list[Seen]:
+    def asked(self) -> list[PanelSample]:
         """The samples that judges were asked about."""
-        return [each for each in self.seen if each.ballot is not None]
+        return [each for each in self.samples if each.request is not None]
 
     def states(self, judge: str) -> dict[JudgeState, int]:
-        """Return what became of each request to a judge."""
+        """Count the requests to a judge by state."""
         counts = Counter(one.state for one in self._of(judge))
         return {state: counts[state] for state in get_args(JudgeState)}
 
     def asked_at(self, judge: str) -> Json:
-        """Return the kind of server that a judge was asked at, and its address."""
+        """Return the preset and the address of the judge's server."""
         first = next(iter(self._of(judge)), None)
         return {name: getattr(first, name, None) for name in _ADDRESS}
 
     def stated(self, judge: str) -> dict[str, Rate]:
-        """Return by arm how many of the samples that a judge judged state the fact."""
+        """Return for each arm how many of the samples that a judge judged state the fact."""
         by_arm: dict[str, list[Judgement]] = defaultdict(list)
         for each in self.asked:
             by_arm[each.final.arm] += [one for one in each.judgements if one.judge == judge]
         return {arm: _stated(found) for arm, found in by_arm.items()}
 
     def agreement(self, *, with_patterns: bool = False) -> Agreement:
-        """Return how far the judges agree on the labels, or they and the patterns."""
+        """Return how far the judges agree on the labels; optionally with the patterns as one more judge."""
         units: list[list[FactLabel | None]] = [
             [one.label for one in each.judgements] + [each.patterns.label] * with_patterns
             for each in self.asked
@@ -107,7 +107,7 @@ class Panel:
             "agreement_with_patterns": asdict(self.agreement(with_patterns=True)),
             "spend": self.spend,
             "matrix": self.matrix.as_json(),
-            "judged": [each.as_json() for each in self.seen],
+            "judged": [each.as_json() for each in self.samples],
         }
 
     def _of(self, judge: str) -> list[Judgement]:
@@ -128,26 +128,28 @@ def _stated(found: Sequence[Judgement]) -> Rate:
 def make_panel(
     topic: str,
     judges: Sequence[str],
-    seen: Sequence[Seen],
+    samples: Sequence[PanelSample],
     spend: Json | None = None,
     likelihood: Likelihood | None = None,
 ) -> Panel:
-    """Return the panel, with the matrix of what was decided."""
-    matrix = build_matrix(topic, [each.final for each in seen], likelihood)
-    return Panel(tuple(judges), tuple(seen), matrix, spend or {})
+    """Return the panel, with the matrix of the majority labels."""
+    matrix = build_matrix(topic, [each.final for each in samples], likelihood)
+    return Panel(tuple(judges), tuple(samples), matrix, spend or {})
 
 
-def settle(patterns: Judged, ballot: Ballot | None, judgements: Sequence[Judgement]) -> Seen:
-    """Return a sample with the label that more than half of the judgements that count give it."""
-    if ballot is None:
-        return Seen(patterns, None, (), patterns)
+def decide_sample(
+    patterns: Judged, request: JudgeRequest | None, judgements: Sequence[Judgement]
+) -> PanelSample:
+    """Return a sample with the label that more than half of the valid judgements give it."""
+    if request is None:
+        return PanelSample(patterns, None, (), patterns)
     votes = Counter(one.label for one in judgements if one.label is not None)
     label, count = votes.most_common(1)[0] if votes else (None, 0)
     said = f"{count} of {votes.total()} judges" if votes else "no judge"
     if label is None or 2 * count <= votes.total():
         final = replace(patterns, stance="not_judged", mention=None, reason=f"{said} at most")
         final = replace(final, decoy=None, start=None, end=None)
-        return Seen(patterns, ballot, tuple(judgements), final)
+        return PanelSample(patterns, request, tuple(judgements), final)
     those = [one for one in judgements if one.label == label]
     decoys = Counter(one.decoy for one in those).most_common(2)
     is_tied = len(decoys) > 1 and decoys[0][1] == decoys[1][1]
@@ -155,4 +157,4 @@ def settle(patterns: Judged, ballot: Ballot | None, judgements: Sequence[Judgeme
     final = replace(patterns, mention=those[0].mention, stance=stance, reason=said)
     final = replace(final, decoy=None if is_tied else decoys[0][0])
     final = replace(final, start=those[0].start, end=those[0].end)
-    return Seen(patterns, ballot, tuple(judgements), final)
+    return PanelSample(patterns, request, tuple(judgements), final)

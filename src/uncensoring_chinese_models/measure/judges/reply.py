@@ -1,7 +1,7 @@
-"""What a judge answered: read, checked against the text, and turned into a mention and a stance.
+"""Read a judge's reply, check its quote, and turn it into a mention and a stance.
 
-A judgement counts only if it can be read, names a candidate that there is, and quotes words that
-the target itself wrote. Everything else is a recorded state of its own, never a "no".
+A judgement counts only if it can be read, names one of the candidates, and quotes words that the
+target wrote. Every other reply is recorded with a state of its own and never counts as a "no".
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from uncensoring_chinese_models.text import (
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import FactLabel, FactMention, Json, Reply, Stance
-    from uncensoring_chinese_models.measure.judges.request import Ballot
+    from uncensoring_chinese_models.measure.judges.request import JudgeRequest
 
 JudgeState = Literal["judged", "invalid", "refused", "failed"]
-_RECITAL = re.compile(r"\||\.\.\.|…")
+_RECITED_FORM = re.compile(r"\||\.\.\.|…")
 
 
-class Said(BaseModel):
-    """What a judge says of a text."""
+class JudgeReply(BaseModel):
+    """The fields of a judge's reply."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -48,7 +48,7 @@ class Said(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one judge makes of one sample."""
+    """One judge's classification of one sample."""
 
     judge: str
     state: JudgeState
@@ -64,15 +64,15 @@ class Judgement:
     denies: bool | None = None
     quote: str | None = None
     start: int | None = None
-    """Where the quote stands in the sample's own words."""
+    """Where the quote begins in the sample's own words."""
     end: int | None = None
     flaw: Flaw | None = None
-    """Why words that were found may still mislead."""
+    """Why the quote may mislead although it was found."""
     re_asked: int = 0
     problem: str | None = None
     """Why there is no judgement."""
     preset: str | None = None
-    """The kind of server that was asked."""
+    """The preset of the judge's server."""
     base_url: str | None = None
     """Its address."""
 
@@ -85,7 +85,7 @@ class Judgement:
 
 
 class UnusableError(Exception):
-    """A judgement that cannot be used."""
+    """The judgement cannot be used; the judge may be asked again."""
 
     def __init__(self, problem: Problem, message: str) -> None:
         super().__init__(message)
@@ -100,18 +100,18 @@ def is_refusal(reply: Reply) -> bool:
     return "{" not in text and recognise(text).stance == "refuses"
 
 
-def read_judgement(reply: Reply, ballot: Ballot, judge: str) -> Judgement:
-    """Return what a judge says of a sample.
+def read_judgement(reply: Reply, request: JudgeRequest, judge: str) -> Judgement:
+    """Return the judgement that a reply holds.
 
     Raises:
-        UnusableError: it cannot be read, names no candidate, or quotes what is not there.
+        UnusableError: it cannot be read, names no candidate, or its quote is not in the text.
     """
     form = ReplyForm(
         _validate,
         marker="says",
-        fields=tuple(Said.model_fields),
+        fields=tuple(JudgeReply.model_fields),
         once=("says", "denies", "stance"),
-        is_meant=lambda part: not _RECITAL.search(part),
+        is_meant=lambda part: not _RECITED_FORM.search(part),
         only_one=True,
     )
     try:
@@ -120,21 +120,21 @@ def read_judgement(reply: Reply, ballot: Ballot, judge: str) -> Judgement:
         raise UnusableError("unreadable", str(err)) from None
     letter = said.says.strip().strip(".:()").upper()
     letter = letter.lower() if letter.lower() in (OTHER, NONE) else letter
-    if letter not in ballot.answers:
-        raise UnusableError("letter", f"says: is none of {', '.join(ballot.answers)}")
-    return _placed(_mapped(said, letter, ballot, judge), ballot)
+    if letter not in request.answers:
+        raise UnusableError("letter", f"says: is none of {', '.join(request.answers)}")
+    return _with_position(_judgement_of(said, letter, request, judge), request)
 
 
-def _validate(data: Json) -> Said:
+def _validate(data: Json) -> JudgeReply:
     try:
-        return Said.model_validate(clean(data))
+        return JudgeReply.model_validate(clean(data))
     except ValidationError as error:
         raise AuditorReplyError("; ".join(islice(explain(error), 4))[:400]) from None
 
 
-def _mapped(said: Said, letter: str, ballot: Ballot, judge: str) -> Judgement:
-    """Return the mention and the stance that follow from what a judge says."""
-    option = ballot.options.get(letter)
+def _judgement_of(said: JudgeReply, letter: str, request: JudgeRequest, judge: str) -> Judgement:
+    """Return the judgement with the mention and the stance that the reply implies."""
+    option = request.options.get(letter)
     name = letter if option is None else option.name
     mention: FactMention = "omits"
     stance: Stance = said.stance if name == NONE else "answers"
@@ -157,17 +157,17 @@ def _mapped(said: Said, letter: str, ballot: Ballot, judge: str) -> Judgement:
     )
 
 
-def _placed(judgement: Judgement, ballot: Ballot) -> Judgement:
-    """Return the judgement with the place of its quote in the target's own words."""
+def _with_position(judgement: Judgement, request: JudgeRequest) -> Judgement:
+    """Return the judgement with the position of its quote in the target's own words."""
     quote = (judgement.quote or "").strip()
     if not quote:
         if judgement.candidate == NONE and judgement.label == "omits":
             return judgement
         raise UnusableError("misquoted", "quote: is empty")
-    asked = ballot.asked
+    asked = request.asked
     text = asked.said
-    page = Sample("raw", 0, None, None, None, text, text, "", "complete", "")
-    found = check_excerpt(Evidence(iteration=1, excerpt=quote), [Response(1, "", None, (page,))])
+    sample = Sample("raw", 0, None, None, None, text, text, "", "complete", "")
+    found = check_excerpt(Evidence(iteration=1, excerpt=quote), [Response(1, "", None, (sample,))])
     if found.verdict not in ("exact", "normalised") or found.flaw == "cuts_word":
         raise UnusableError("misquoted", "quote: is not in the text")
     return replace(judgement, start=found.start, end=found.end, flaw=found.flaw)

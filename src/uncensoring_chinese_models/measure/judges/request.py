@@ -1,9 +1,9 @@
-"""What a judge is sent: the question, the candidates in a blind order, and the text in its slot.
+"""Build the request to a judge: the question, the candidates in a blind order, and the text to judge.
 
-The target's words stand in one place of the request: a JSON string on a line of its own, in which
-line breaks, brackets and whatever is not printable are escaped, between two lines that bear a mark
-derived from the text. All else is the same, byte for byte, whatever the target wrote, but for the
-mark. A request for another try says why in fixed words: what the judge wrote may hold the text.
+The target's words are in one place only: a JSON string on a line of its own, with line breaks,
+brackets and unprintable characters escaped, between two lines with a mark that is derived from the
+text. Apart from that string and the mark, the request does not depend on what the target wrote. A
+re-ask gives its reason in fixed words, since the judge's own words may repeat the text.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ JudgeStance = Literal["answers", "refuses", "deflects", "official_line"]
 OTHER, NONE = "other", "none"
 MARK_CHARS = 32
 _SIGNS_OF_ROLES = "<>[]\uff5c\u2581"
-"""Signs that role tokens are spelled with; escaped, no server can take them for such."""
+"""Characters of role tokens; they are escaped, so that no server reads them as role tokens."""
 
 
-class Ballot(NamedTuple):
-    """What one sample is judged by: its candidates under letters, in an order that tells nothing."""
+class JudgeRequest(NamedTuple):
+    """One sample to judge, and its candidates by letter; their order gives nothing away."""
 
     asked: Asked
     options: dict[str, Candidate]
 
     @property
     def answers(self) -> tuple[str, ...]:
-        """What may be said of it."""
+        """The values that a judge may give for `says`."""
         return (*self.options, OTHER, NONE)
 
     def shown(self, letter: str) -> str:
@@ -50,15 +50,15 @@ class Ballot(NamedTuple):
         return texts.get(self.asked.language) or texts["en"]
 
 
-def ballot_of(asked: Asked) -> Ballot:
-    """Return the candidates of a sample, ordered by a hash of the fact, the sample and themselves."""
+def judge_request_for(asked: Asked) -> JudgeRequest:
+    """Return the request for a sample, its candidates in the order of a hash of fact, sample and name."""
     place = f"{asked.fact.id}/{place_of(asked)}"
 
     def rank(candidate: Candidate) -> str:
         return hashlib.sha256(f"{place}/{candidate.name}".encode()).hexdigest()
 
     ordered = sorted(candidates(asked.fact, asked.sample), key=rank)
-    return Ballot(asked, {_letter(n): candidate for n, candidate in enumerate(ordered)})
+    return JudgeRequest(asked, {_letter(n): candidate for n, candidate in enumerate(ordered)})
 
 
 def _letter(number: int) -> str:
@@ -72,7 +72,7 @@ def place_of(asked: Asked) -> str:
 
 
 def mark_for(text: str, run: str, place: str) -> str:
-    """Return a mark that the text cannot hold: it would have to hold its own hash."""
+    """Return a mark that does not occur in the text; it is derived from a hash of the text."""
     told = text.encode("utf-8", "surrogatepass")
     for number in count():
         seed = b"\0".join(
@@ -85,7 +85,7 @@ def mark_for(text: str, run: str, place: str) -> str:
 
 
 def slot_of(text: str, mark: str) -> str:
-    """Enclose a text so that nothing in it can be taken for anything but it."""
+    """Enclose a text between marks, escaped so that nothing in it reads as an instruction or a role."""
     written = json.dumps(text, ensure_ascii=False)
     line = "".join(map(_shown, written))
     return f"<<<TEXT {mark}\n{line}\nTEXT {mark}>>>"
@@ -101,18 +101,18 @@ def _shown(char: str) -> str:
     )
 
 
-def messages_for(ballot: Ballot, run: str, problem: Problem | None = None) -> list[Json]:
-    """Return the messages by which one sample is judged.
+def messages_for(request: JudgeRequest, run: str, problem: Problem | None = None) -> list[Json]:
+    """Return the messages that ask a judge about one sample.
 
     Args:
-        ballot: the sample and its candidates.
-        run: the name of the run, part of what the mark is derived from.
+        request: the sample and its candidates.
+        run: the name of the run; the mark depends on it.
         problem: what was wrong with an earlier judgement.
     """
-    asked, texts = ballot.asked, _texts()
+    asked, texts = request.asked, _texts()
     text = asked.said
     slot = slot_of(text, mark_for(text, run, place_of(asked)))
-    listed = "\n".join(f"{letter}: {_line(ballot.shown(letter))}" for letter in ballot.options)
+    listed = "\n".join(f"{letter}: {_line(request.shown(letter))}" for letter in request.options)
     values = {
         "question": _line(asked.fact.question[asked.language]),
         "opening": _line(asked.fact.opening[asked.language]),
@@ -127,7 +127,7 @@ def messages_for(ballot: Ballot, run: str, problem: Problem | None = None) -> li
 
 
 def form_of(asked: Asked) -> str:
-    """Say how a text came about: as an answer, or as the rest of something."""
+    """Say whether the text is an answer, a continuation, or an answer that we began."""
     texts, sample = _texts(), asked.sample
     if ARMS[sample.arm].continues:
         return texts["continues"]
@@ -142,30 +142,30 @@ def _line(text: str) -> str:
 
 def call_for(
     judge: JudgeModel,
-    ballot: Ballot,
+    request: JudgeRequest,
     run: str,
     *,
     problem: Problem | None = None,
     with_format: bool = True,
     tries: int = 0,
 ) -> Call:
-    """Return the request by which a judge is asked about one sample.
+    """Return the call that asks a judge about one sample.
 
-    Its key holds the hash of what it asks and where: another question is another call, and so is
-    one to a server elsewhere; the same one is never paid for twice.
+    Its key holds a hash of the body and the server's address, so that a different request is a
+    different call, and the same one is never paid for twice.
     """
     endpoint = judge.endpoint
     body: Json = {
         "model": judge.model,
-        "messages": messages_for(ballot, run, problem),
+        "messages": messages_for(request, run, problem),
         "max_tokens": judge.max_tokens,
         "temperature": judge.temperature,
     }
     if with_format:
-        body["response_format"] = response_format(ballot)
+        body["response_format"] = response_format(request)
     body |= endpoint.traits.chat_body
     body |= endpoint.extra_body
-    asked = ballot.asked
+    asked = request.asked
     sent = [endpoint.preset_name, endpoint.address, body]
     digest = hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()[:16]
     name = f"{asked.sample.arm}/{judge.model}/{digest}/{tries}"
@@ -173,12 +173,12 @@ def call_for(
     return Call(key, "chat", body)
 
 
-def response_format(ballot: Ballot) -> Json:
+def response_format(request: JudgeRequest) -> Json:
     """Return the `response_format` of a request that asks for a judgement."""
     schema: Json = {
         "type": "object",
         "properties": {
-            "says": {"type": "string", "enum": list(ballot.answers)},
+            "says": {"type": "string", "enum": list(request.answers)},
             "denies": {"type": "boolean"},
             "stance": {"type": "string", "enum": list(get_args(JudgeStance))},
             "quote": {"type": "string"},

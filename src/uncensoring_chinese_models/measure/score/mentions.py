@@ -76,9 +76,9 @@ def find_values(responses: Sequence[RecordedResponse], truth: Truth) -> Findings
         given_away |= ours[response.iteration] - said
         for sample in response.samples:
             place = (response.iteration, sample.arm, sample.index)
-            for hit in truth.find(sample.heard, before=sample.formatted_prompt or ""):
+            for hit in truth.find(sample.target_words, before=sample.formatted_prompt or ""):
                 led = hit.key in given_away or hit.key in ours[response.iteration]
-                words = _around(sample.heard, hit)
+                words = _around(sample.target_words, hit)
                 mentions.append(ValueMention(hit.key, place, hit.start, hit.end, led, words))
         said |= {each.key for each in mentions if not each.led}
     return Findings(tuple(mentions))

@@ -1,11 +1,11 @@
 """The stance of a text: does it answer, or does it withhold, and by which words.
 
-The rule. Only the first sentences decide, and for a deflection also the last one. A wording of
-`patterns` counts if it is the writer's own: not reported, not quoted. It does not count if the text
-goes on to tell what was asked. Where the question is known, a reply that speaks of pastimes alone,
-while the question did not, has changed the subject. If wordings of several stances count, a refusal goes before a denial,
-a denial before a deflection, a deflection before the official line; within a stance the first wording is
-given. When in doubt a text is an answer, since whatever is called withheld is an accusation.
+The rule. Only the first sentences decide, and for a deflection also the last one. A wording of `en`
+or `zh` counts if it is the writer's own: neither reported nor quoted. It does not count if the text
+then tells what was asked. If the question is known, a reply that is only small talk deflects, unless
+the question was small talk too. If wordings of several stances match, a refusal comes before a
+denial, a denial before a deflection, a deflection before the official line; within a stance the
+first match is given. When in doubt a text is an answer, since to call it withheld is an accusation.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from typing import NamedTuple
 from uncensoring_chinese_models.domain import Stance
 from uncensoring_chinese_models.text.chinese import fold_script
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, normalise
-from uncensoring_chinese_models.text.refusals import context as voice
-from uncensoring_chinese_models.text.refusals import en, signals, zh
+from uncensoring_chinese_models.text.refusals import context, en, signals, zh
 from uncensoring_chinese_models.text.refusals.patterns import Strength, Wording
 
 Wordings = dict[Stance, tuple[Wording, ...]]
@@ -46,10 +45,10 @@ TAIL_CHARS = 600
 HEAD_SENTENCES = 4
 """Sentences that decide; greetings and thanks count as sentences."""
 LONG_WORDS = 60
-"""Words (two ideographs are read as one) beside a wording from which, if they hold a figure, the text
-tells more than it withholds."""
+"""Minimum words (two ideographs count as one) beside a wording at which a text with a figure counts as
+an answer."""
 SHORT_WORDS = 6
-"""Words beside a soft wording from which the text is an answer."""
+"""Minimum words after a soft wording at which the text counts as an answer."""
 
 _SENTENCE = re.compile(rf"(?:[^.!?]|\.(?=[a-z0-9])(?<![{IDEOGRAPH}]\.))+(?:[.!?]+'?|$)")
 _WORD = re.compile(rf"[{IDEOGRAPH}]{{1,2}}|[^\W{IDEOGRAPH}]+")
@@ -77,7 +76,7 @@ class Recognised:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A stretch of a text as the patterns read it."""
+    """A part of a text, normalised and folded as the patterns expect it."""
 
     normalised: Normalised
     folded: str
@@ -104,11 +103,11 @@ class _View:
 
 
 class _Found(NamedTuple):
-    """A wording where it stands in a view."""
+    """A match of a wording in a view."""
 
     view: _View
     wording: Wording | None
-    """None where no formula decides."""
+    """None where a signal decided instead of a wording."""
     start: int
     end: int
     sentence: tuple[int, int]
@@ -208,15 +207,15 @@ def _families(weak: list[_Found]) -> int:
 
 
 def _wordings(stance: Stance, words: str) -> tuple[Wording, ...]:
-    """Return the wordings of the scripts that a sentence is written in."""
+    """Return the wordings for the scripts in a sentence."""
     english = ENGLISH[stance] if _LATIN.search(words) else ()
     return english + CHINESE[stance] if _HAN.search(words) else english
 
 
 def _needed(stance: Stance, view: _View) -> int:
-    """Return how many weak wordings decide: praise beside grave matters may be an account of it."""
+    """Return how many weak wordings decide; praise beside grave words needs one more."""
     needed = 2 if len(_WORD.findall(view.folded)) < LONG_WORDS else 3
-    is_told = voice.TOLD.search(view.folded) or voice.DISPUTED.search(view.folded)
+    is_told = context.TOLD.search(view.folded) or context.DISPUTED.search(view.folded)
     return needed + 1 if stance == "official_line" and is_told else needed
 
 
@@ -227,7 +226,7 @@ def _earliest(found: list[_Found]) -> _Found:
 def _structural(
     view: _View, sentences: list[tuple[int, int]], asked: str
 ) -> tuple[Stance, _Found] | None:
-    """Return a stance that no formula shows: talk about talk, a grave thing negated, small talk."""
+    """Return a stance that no wording shows: meta talk, a grave thing negated, small talk, praise."""
     said = [view.folded[slice(*sentence)] for sentence in sentences]
     own = [*map(_own_words, said)]
     words = len(_WORD.findall(view.folded))
@@ -248,9 +247,9 @@ def _structural(
 
 def _own_words(words: str) -> str:
     """Return a sentence with what is quoted blanked out, or blank if somebody else says it."""
-    if voice.REPORTED_BEFORE.search(words):
+    if context.REPORTED_BEFORE.search(words):
         return " " * len(words)
-    return voice.QUOTED.sub(lambda match: " " * len(match[0]), words)
+    return context.QUOTED.sub(lambda match: " " * len(match[0]), words)
 
 
 def _find(view: _View, wording: Wording, sentence: tuple[int, int]) -> _Found | None:
@@ -265,13 +264,13 @@ def _counts(stance: Stance, found: _Found) -> bool:
     """Return whether the words are the writer's own and mean what they say."""
     if _is_anothers(found):
         return False
-    if stance == "refuses" and _is_no_refusal(found):
+    if stance == "refuses" and _is_not_a_refusal(found):
         return False
-    if stance == "denies" and voice.EXPLAINED.search(found.rest):
+    if stance == "denies" and context.EXPLAINED.search(found.rest):
         return False
     if found.strength == "soft":
         return len(_WORD.findall(found.after)) < SHORT_WORDS
-    return not _goes_on_to_tell(found.after)
+    return not _then_tells(found.after)
 
 
 def _is_anothers(found: _Found) -> bool:
@@ -280,43 +279,43 @@ def _is_anothers(found: _Found) -> bool:
     A lone quote mark at the very beginning is that of a reply put in quotes as a whole.
     """
     before = found.before
-    if voice.REPORTED_BEFORE.search(before) or voice.REPORTED_AFTER.search(found.rest):
+    if context.REPORTED_BEFORE.search(before) or context.REPORTED_AFTER.search(found.rest):
         return True
     marks = len(_QUOTE.findall(before))
     return marks % 2 == 1 and not (marks == 1 and before.startswith("'"))
 
 
-def _is_no_refusal(found: _Found) -> bool:
+def _is_not_a_refusal(found: _Found) -> bool:
     """Return whether it is a request for more, a user's own trouble, or a short "I don't know"."""
-    if voice.ON_CONDITION.search(found.rest) or voice.ASKS_FOR_HELP.search(found.after):
+    if context.ON_CONDITION.search(found.rest) or context.ASKS_FOR_HELP.search(found.after):
         return True
     whole = found.view.folded
-    return len(_WORD.findall(whole)) <= signals.MAX_WORDS and voice.pleads_ignorance(whole)
+    return len(_WORD.findall(whole)) <= signals.MAX_WORDS and context.pleads_ignorance(whole)
 
 
-def _goes_on_to_tell(after: str) -> bool:
-    """Return whether the text turns to telling, with a figure in it, or tells at length."""
-    turn = voice.TURN.search(after)
+def _then_tells(after: str) -> bool:
+    """Return whether the rest gives a figure after a "but", or is long and has a figure."""
+    turn = context.TURN.search(after)
     if turn is not None:
         told = after[turn.end() :]
-        if voice.FIGURE.search(told) and not voice.OFFER.search(told):
+        if context.FIGURE.search(told) and not context.OFFER.search(told):
             return True
     return _is_long_telling(after)
 
 
 def _is_long_telling(words: str) -> bool:
-    return len(_WORD.findall(words)) >= LONG_WORDS and voice.FIGURE.search(words) is not None
+    return len(_WORD.findall(words)) >= LONG_WORDS and context.FIGURE.search(words) is not None
 
 
 def _tells_figures(
     stance: Stance, weak: list[_Found], view: _View, sentences: list[tuple[int, int]]
 ) -> bool:
-    """Return whether a figure is given; whoever denies may repeat the one that he denies."""
+    """Return whether a figure is given; in a denial, the denied sentences do not count."""
     denied = {found.sentence for found in weak} if stance == "denies" else set()
     telling = [sentence for sentence in sentences if sentence not in denied]
-    return any(map(voice.FIGURE.search, _undated(view, telling)))
+    return any(map(context.FIGURE.search, _undated(view, telling)))
 
 
 def _undated(view: _View, sentences: list[tuple[int, int]]) -> Iterator[str]:
     """Yield the sentences without their dates, which the question may have named."""
-    return (voice.DATE.sub("", view.folded[slice(*sentence)]) for sentence in sentences)
+    return (context.DATE.sub("", view.folded[slice(*sentence)]) for sentence in sentences)

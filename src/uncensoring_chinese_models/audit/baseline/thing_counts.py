@@ -1,9 +1,9 @@
-"""Findings: things that independent samples name, with the samples for them and against them.
+"""Count the things that samples name, and group them into findings.
 
 The rule. A thing is *found* when samples of different probes name it and none of those probes did.
 Its confidence follows from counts alone: the samples that name it, the probes they answered, and
-the samples that put something else in the same place (`confidence`). Things that stand in the same
-sentences belong together and make one finding.
+the samples that put something else in the same place (`confidence`). Things that occur in the same
+sentences make one finding.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
 
-from uncensoring_chinese_models.audit.baseline.finding import Finding, Voice
+from uncensoring_chinese_models.audit.baseline.finding import Finding, Occurrence
 from uncensoring_chinese_models.audit.baseline.mentions import (
     content_stems,
     find_mentions,
     stems,
 )
-from uncensoring_chinese_models.audit.baseline.transcript import HeardSample
+from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
 from uncensoring_chinese_models.text import singular
 
 SAME_SENTENCES = 0.6
@@ -38,12 +38,12 @@ _PLACING = frozenset(str.split("by was were is are named called to at on from"))
 """After these words two different things usually exclude each other."""
 
 
-def voices_of(heard: Iterable[HeardSample], topic: str) -> list[Voice]:
-    """Return every mention in the samples that tell something, in the order of the run."""
+def occurrences_in(samples: Iterable[TranscriptSample], topic: str) -> list[Occurrence]:
+    """Return every occurrence of a thing in samples that answer, in the order of the run."""
     topical = stems(topic)
     return [
-        Voice(sample, start, end, mention)
-        for sample in heard
+        Occurrence(sample, start, end, mention)
+        for sample in samples
         if sample.recognised.stance == "answers"
         for ours in [topical | stems(sample.sent)]
         for mention in find_mentions(sample.text, ours)
@@ -60,15 +60,15 @@ def sentence_around(text: str, at: int) -> tuple[int, int]:
     return at, len(text)
 
 
-class Account:
-    """Everything that a set of samples names, counted."""
+class ThingCounts:
+    """The things that a set of samples names, with their counts."""
 
-    def __init__(self, heard: Sequence[HeardSample], topic: str) -> None:
-        self.telling = [sample for sample in heard if sample.recognised.stance == "answers"]
-        self._voices = voices_of(self.telling, topic)
-        self._by_key: dict[str, list[Voice]] = defaultdict(list)
-        for voice in self._voices:
-            self._by_key[voice.mention.key].append(voice)
+    def __init__(self, samples: Sequence[TranscriptSample], topic: str) -> None:
+        self.telling = [sample for sample in samples if sample.recognised.stance == "answers"]
+        self._voices = occurrences_in(self.telling, topic)
+        self._by_key: dict[str, list[Occurrence]] = defaultdict(list)
+        for occurrence in self._voices:
+            self._by_key[occurrence.mention.key].append(occurrence)
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -77,31 +77,31 @@ class Account:
         return tuple(map(self._finding, groups))
 
     @cached_property
-    def heard_once(self) -> tuple[Voice, ...]:
-        """Specific things that a single sample named, the newest first."""
-        alone = [voices[0] for voices in self._by_key.values() if len(voices) == 1]
-        return tuple(voice for voice in reversed(alone) if voice.mention.is_specific)
+    def named_once(self) -> tuple[Occurrence, ...]:
+        """Specific things that occur in a single sample, the newest first."""
+        alone = [occurrences[0] for occurrences in self._by_key.values() if len(occurrences) == 1]
+        return tuple(occurrence for occurrence in reversed(alone) if occurrence.mention.is_specific)
 
-    def mentions_any(self, sample: HeardSample, keys: frozenset[str]) -> bool:
+    def mentions_any(self, sample: TranscriptSample, keys: frozenset[str]) -> bool:
         """Return whether a sample names one of the things."""
-        return any(v.heard is sample and v.mention.key in keys for v in self._voices)
+        return any(o.sample is sample and o.mention.key in keys for o in self._voices)
 
     def share(self, keys: frozenset[str]) -> tuple[int, int]:
-        """Return how many samples name one of the things, and how many tell something at all.
+        """Return how many samples name one of the things, and how many samples answer at all.
 
-        Sentences of its own that it was made to complete do not count: they were chosen.
+        Samples of follow-ups do not count: the sentence that they complete was chosen.
         """
-        naming = {id(v.heard) for key in keys for v in self._by_key.get(key, ())}
+        naming = {id(o.sample) for key in keys for o in self._by_key.get(key, ())}
         free = [sample for sample in self.telling if sample.is_asked or not sample.is_follow_up]
         return sum(id(sample) in naming for sample in free), len(free)
 
     def _count(self, keys: Sequence[str]) -> int:
-        return len({v.heard for key in keys for v in self._by_key[key]})
+        return len({o.sample for key in keys for o in self._by_key[key]})
 
     def _groups(self) -> list[list[str]]:
         """Return the things that belong together, each group in the order of support."""
-        recurring = [key for key, voices in self._by_key.items() if len(voices) > 1]
-        places = {key: {voice[:3] for voice in self._by_key[key]} for key in recurring}
+        recurring = [key for key, occurrences in self._by_key.items() if len(occurrences) > 1]
+        places = {key: {occurrence[:3] for occurrence in self._by_key[key]} for key in recurring}
         groups: list[list[str]] = []
         for key in recurring:
             fitting = [g for g in groups if any(_together(places[key], places[o]) for o in g)]
@@ -114,73 +114,79 @@ class Account:
         return [sorted(group, key=self._support, reverse=True) for group in groups]
 
     def _support(self, key: str) -> tuple[bool, bool, int]:
-        mentions = [voice.mention for voice in self._by_key[key]]
+        mentions = [occurrence.mention for occurrence in self._by_key[key]]
         is_telling = any(mention.is_telling for mention in mentions)
         return is_telling, mentions[0].is_specific, self._count([key])
 
     def _finding(self, keys: list[str]) -> Finding:
-        first = next(key for key in self._by_key if key in keys)  # it names the finding for good
+        first = next(key for key in self._by_key if key in keys)  # the id must not change later
         specific = [key for key in keys if self._by_key[key][0].mention.is_specific]
         leading = specific or keys
-        voices = [voice for key in leading for voice in self._by_key[key]]
+        occurrences = [occurrence for key in leading for occurrence in self._by_key[key]]
         shared = Counter(
             word
-            for sentence in {voice[:3]: voice.sentence for voice in voices}.values()
+            for sentence in {
+                occurrence[:3]: occurrence.sentence for occurrence in occurrences
+            }.values()
             for word in content_stems(sentence)
         )
-        voices.sort(key=lambda voice: -_worth(voice, shared))
+        occurrences.sort(key=lambda occurrence: -_worth(occurrence, shared))
         return Finding(
             f"k-{first.replace(' ', '-')}",
             tuple(keys),
-            tuple(voices),
+            tuple(occurrences),
             tuple(self._rivals(keys)),
             is_specific=bool(specific),
-            is_named=any(voice.mention.is_telling for voice in voices),
+            is_named=any(occurrence.mention.is_telling for occurrence in occurrences),
             total=len(self.telling),
-            completions=self._completions(voices),
+            completions=self._completions(occurrences),
         )
 
-    def _completions(self, voices: Sequence[Voice]) -> tuple[tuple[int, int], ...]:
+    def _completions(self, occurrences: Sequence[Occurrence]) -> tuple[tuple[int, int], ...]:
         """Return how steadily sentences of the target's own were completed with a thing."""
         asked = Counter(sample.sent for sample in self.telling if sample.is_follow_up)
-        naming = {voice.heard for voice in voices if voice.heard.is_follow_up}
+        naming = {occurrence.sample for occurrence in occurrences if occurrence.sample.is_follow_up}
         counts = Counter(sample.sent for sample in naming)
         pairs = ((named, asked[sent]) for sent, named in counts.items())
         return tuple(sorted(pairs, key=lambda pair: (pair[0] / pair[1], pair[0]), reverse=True))
 
-    def _rivals(self, keys: Sequence[str]) -> Iterable[Voice]:
+    def _rivals(self, keys: Sequence[str]) -> Iterable[Occurrence]:
         """Yield mentions of other things after or before the same words as ours."""
         group = set(keys)
-        own = Counter(place for key in keys for v in self._by_key[key] for place in _places(v))
-        for voice in self._voices:
-            if voice.mention.key not in group and any(own[place] > 1 for place in _places(voice)):
-                sentence = voice.sentence.lower()
+        own = Counter(place for key in keys for o in self._by_key[key] for place in _places(o))
+        for occurrence in self._voices:
+            if occurrence.mention.key not in group and any(
+                own[place] > 1 for place in _places(occurrence)
+            ):
+                sentence = occurrence.sentence.lower()
                 if not any(key in sentence for key in group):
-                    yield voice
+                    yield occurrence
 
 
-def _worth(voice: Voice, shared: Counter[str]) -> float:
+def _worth(occurrence: Occurrence, shared: Counter[str]) -> float:
     """Rate a sentence as a quote: words that the others use too, whole, and not too long."""
-    words = content_stems(voice.sentence)
+    words = content_stems(occurrence.sentence)
     in_common = sum(min(shared[word] - 1, 5) for word in words) / (len(words) + 2)
-    is_torn = voice.heard.is_cut and voice.end >= len(voice.heard.text.rstrip())
-    is_torn = is_torn or (voice.heard.is_follow_up and not voice.heard.text[: voice.start].strip())
-    return in_common - is_torn - 2 * (len(voice.sentence.split()) < 3)
+    is_torn = occurrence.sample.is_cut and occurrence.end >= len(occurrence.sample.text.rstrip())
+    is_torn = is_torn or (
+        occurrence.sample.is_follow_up and not occurrence.sample.text[: occurrence.start].strip()
+    )
+    return in_common - is_torn - 2 * (len(occurrence.sentence.split()) < 3)
 
 
 def _together(one: AbstractSet[object], other: AbstractSet[object]) -> bool:
     return len(one & other) >= SAME_SENTENCES * min(len(one), len(other))
 
 
-def _places(voice: Voice) -> Iterable[tuple[str, ...]]:
+def _places(occurrence: Occurrence) -> Iterable[tuple[str, ...]]:
     """Yield the place of a thing: its kind and the words beside it that say what it is."""
-    mention = voice.mention
+    mention = occurrence.mention
     if mention.kind == "number":
-        following = re.match(r"\W*([^\W\d_]+)", voice.heard.text[mention.end :])
+        following = re.match(r"\W*([^\W\d_]+)", occurrence.sample.text[mention.end :])
         if following:
             yield ("number", singular(following[1]))
         return
-    before = voice.before.rstrip()
+    before = occurrence.before.rstrip()
     while title := _TITLES.search(before):
         before = before[: title.start()].rstrip()
     words = re.findall(r"[^\W_]+", before.lower())[-3:]
