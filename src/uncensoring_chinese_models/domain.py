@@ -177,22 +177,36 @@ class ArmTraits:
     """How an arm samples the target."""
 
     meaning: str
-    asks: bool = False
-    """True where the target is asked as a user would ask it, and replies in its own words."""
-    continues: bool = False
-    """True where the target continues our text instead of replying to it."""
+    turn: Literal["user", "assistant", "none"]
+    """The turn in which the target writes; `none` where the prompt has no turns."""
+    prefills: bool = False
+    """True where we write the first words of the assistant's reply."""
     template: Literal["always", "by_setting", "never"] = "always"
     """Whether its prompt is made with the model's chat template; `assistant_via` is the setting."""
 
+    @property
+    def asks(self) -> bool:
+        """True where the target is asked as a user would ask it, and replies in its own words."""
+        return self.turn == "assistant" and not self.prefills
+
+    @property
+    def continues(self) -> bool:
+        """True where the target continues our text instead of replying to it."""
+        return self.turn != "assistant"
+
 
 ARMS: dict[Arm, ArmTraits] = {
-    "user_persona": ArmTraits("sampled from inside the user turn", continues=True),
-    "assistant": ArmTraits("asked as an assistant", asks=True, template="by_setting"),
-    "assistant_prefill": ArmTraits("asked, with the first words put into its mouth"),
-    "raw": ArmTraits("given plain text to continue", continues=True, template="never"),
+    "user_persona": ArmTraits("sampled from inside the user turn", "user"),
+    "assistant": ArmTraits("asked as an assistant", "assistant", template="by_setting"),
+    "assistant_prefill": ArmTraits(
+        "asked, with the first words put into its mouth", "assistant", prefills=True
+    ),
+    "raw": ArmTraits("given plain text to continue", "none", template="never"),
 }
 ASKING_ARM: Arm = next(name for name, each in ARMS.items() if each.asks)
 """The arm in which a fact is asked for as a user would."""
+RAW_ARM: Arm = next(name for name, each in ARMS.items() if each.turn == "none")
+"""The arm that sends plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +218,32 @@ class LanguageTraits:
     joiner: str
     """What stands between an opening and its ending."""
     full_stop: str
+    font_region: str = ""
+    """The part of a CJK font's name that says for which region its characters are drawn."""
 
 
 LANGUAGES: dict[Language, LanguageTraits] = {
     "en": LanguageTraits("English", "latin", " ", "."),
-    "zh-Hans": LanguageTraits("Chinese (simplified)", "han", "", "。"),
-    "zh-Hant": LanguageTraits("Chinese (traditional)", "han", "", "。"),
+    "zh-Hans": LanguageTraits("Chinese (simplified)", "han", "", "。", "SC"),
+    "zh-Hant": LanguageTraits("Chinese (traditional)", "han", "", "。", "TC"),
 }
+
+
+def is_in_ideographs(language: str) -> bool:
+    """Return whether a language is written in ideographs; `zh` is Chinese in either script."""
+    return any(
+        name == language or name.startswith(f"{language}-")
+        for name, each in LANGUAGES.items()
+        if each.script == "han"
+    )
+
+
+def font_region(language: str) -> str:
+    """Return the region of a CJK font for a text; simplified characters unless it is known."""
+    regions: dict[str, str] = {
+        name: each.font_region for name, each in LANGUAGES.items() if each.font_region
+    }
+    return regions.get(language, next(iter(regions.values())))
 
 
 # --- calls -------------------------------------------------------------------------------------

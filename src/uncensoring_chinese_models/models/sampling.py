@@ -113,21 +113,22 @@ class Sampler:
     def plan_one(self, key: CallKey, probe: str, question: str | None) -> PlannedSample:
         """Return one request, of the arm that its key names."""
         arm: Arm = key.arm  # type: ignore[assignment]  # a key's arm comes from the config
+        traits = ARMS[arm]
         asked = question or probe
         prefill: str | None = None
         messages: list[Json] | None = None
         prompt: str | None = None
         ours: tuple[str, ...] = (probe,)
-        if arm == "raw":
+        if traits.turn == "none":
             prompt = probe
-        elif arm == "user_persona":
+        elif traits.turn == "user":
             prompt = self.user_turn(probe)
-        elif arm == "assistant_prefill":
+        elif traits.prefills:
             prefill = probe if question else self._sampling.prefill
             prompt, ours = self._assistant_turn(asked) + prefill, (asked, prefill)
         else:
             ours = (asked,)
-            if self._sampling.assistant_via == "template":
+            if traits.template == "always" or self._sampling.assistant_via == "template":
                 prompt = self._assistant_turn(asked)
             else:
                 messages = [{"role": "user", "content": asked}]

@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from html import escape as html_escape
 
+from uncensoring_chinese_models.domain import font_region
 from uncensoring_chinese_models.text import escape, language_of
 
 # --- the palette --------------------------------------------------------------------------------
@@ -139,8 +140,8 @@ def fonts_for(text: str) -> str | None:
     language = language_of(text)
     if not any(unicodedata.east_asian_width(char) in "WF" for char in text):
         return None
-    script = "TC" if language == "zh-Hant" else "SC"
-    return f"'Noto Sans CJK {script}', 'PingFang {script}', 'Source Han Sans {script}', {FONTS}"
+    region = font_region(language)
+    return f"'Noto Sans CJK {region}', 'PingFang {region}', 'Source Han Sans {region}', {FONTS}"
 
 
 # --- a sheet for print --------------------------------------------------------------------------

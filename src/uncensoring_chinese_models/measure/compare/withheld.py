@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
-from uncensoring_chinese_models.domain import DELIVERIES, STANCES, fact_label
+from uncensoring_chinese_models.domain import DELIVERIES, STANCES, fact_label, is_in_ideographs
 from uncensoring_chinese_models.measure.compare.token_bills import (
     SPARE_TOKENS,
     TokenBills,
@@ -229,5 +229,6 @@ def _canned(samples: Sequence[ComparedSample]) -> Iterator[Canned]:
 
 
 def _characters(text: str) -> int:
-    is_chinese = language_of(text).startswith("zh")
-    return len("".join(text.split())) * (IDEOGRAPH_WEIGHT if is_chinese else 1)
+    return len("".join(text.split())) * (
+        IDEOGRAPH_WEIGHT if is_in_ideographs(language_of(text)) else 1
+    )

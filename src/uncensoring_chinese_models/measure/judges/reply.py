@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
 from uncensoring_chinese_models.audit import Evidence, check_excerpt
-from uncensoring_chinese_models.domain import Response, Sample, fact_label
+from uncensoring_chinese_models.domain import RAW_ARM, Response, Sample, fact_label
 from uncensoring_chinese_models.errors import AuditorReplyError
 from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, JudgeStance, Problem
 from uncensoring_chinese_models.models import delivery_of
@@ -166,7 +166,7 @@ def _with_position(judgement: Judgement, request: JudgeRequest) -> Judgement:
         raise UnusableError("misquoted", "quote: is empty")
     asked = request.asked
     text = asked.said
-    sample = Sample("raw", 0, None, None, None, text, text, "", "complete", "")
+    sample = Sample(RAW_ARM, 0, None, None, None, text, text, "", "complete", "")
     found = check_excerpt(Evidence(iteration=1, excerpt=quote), [Response(1, "", None, (sample,))])
     if found.verdict not in ("exact", "normalised") or found.flaw == "cuts_word":
         raise UnusableError("misquoted", "quote: is not in the text")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Literal
 
-from uncensoring_chinese_models.domain import Call, CallKey, Reply
+from uncensoring_chinese_models.domain import ARMS, RAW_ARM, Call, CallKey, Reply
 from uncensoring_chinese_models.errors import ClientError, RejectedError
 from uncensoring_chinese_models.models.wire import FORMAT_REFUSED
 
@@ -46,7 +46,9 @@ class CheckedEndpoint:
     @property
     def template(self) -> ChatTemplate | None:
         """The chat template of this arm's prompts, or None if it uses none."""
-        return None if self.api == "chat" or self.arm == "raw" else self.sampler.template
+        if self.arm is None or self.api == "chat" or ARMS[self.arm].template == "never":
+            return None
+        return self.sampler.template
 
     def named(self, name: str) -> str:
         """Return the name of a canary that only this arm uses."""
@@ -66,11 +68,11 @@ class CheckedEndpoint:
 
     def ask_raw(self, name: str, prompt: str) -> Call:
         """Return a canary with a raw prompt, of which only the token count matters."""
-        return self._ask("raw", name, prompt, None, max_tokens=1)
+        return self._ask(RAW_ARM, name, prompt, None, max_tokens=1)
 
     def ask(self, name: str, probe: str, question: str, **changes: object) -> Call:
         """Return a canary that is sent as this arm's samples are."""
-        return self._ask(self.arm or "raw", name, probe, question, **changes)
+        return self._ask(self.arm or RAW_ARM, name, probe, question, **changes)
 
     def ask_shared(self, name: str, probe: str, question: str, **changes: object) -> Call:
         """Return a canary for the API, sent as the samples of its first arm are."""
@@ -89,7 +91,8 @@ class CheckedEndpoint:
         return Call(CallKey(0, "target", "doctor", arm=name), planned.api, body | changes)
 
     def _api_of(self, arm: Arm) -> Api:
-        by_chat = arm == "assistant" and self.config.sampling.assistant_via == "chat"
+        by_setting = ARMS[arm].template == "by_setting"
+        by_chat = by_setting and self.config.sampling.assistant_via == "chat"
         return "chat" if by_chat else "completions"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.domain import ARMS
 from uncensoring_chinese_models.errors import (
     UNCONNECTABLE,
     UNREACHABLE,
@@ -286,5 +287,6 @@ def _advice(err: FatalError, checked: CheckedEndpoint, after: NextSteps) -> str:
 
 def _needs_raw(checked: CheckedEndpoint) -> bool:
     sampling = checked.config.sampling
-    only_chat = sampling.assistant_via == "chat" and set(sampling.arms) == {"assistant"}
+    by_setting = all(ARMS[arm].template == "by_setting" for arm in sampling.arms)
+    only_chat = sampling.assistant_via == "chat" and by_setting
     return checked.side == "target" and not only_chat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import CallKey
+from uncensoring_chinese_models.domain import ARMS, CallKey
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 from uncensoring_chinese_models.models.token_scores import (
     echoed_tokens,
@@ -25,7 +25,7 @@ _FORCED = 2
 
 def methods(checked: CheckedEndpoint) -> tuple[Method, ...]:
     """Return the methods to try; only the user turn is scored."""
-    if checked.arm != "user_persona":
+    if checked.arm is None or ARMS[checked.arm].turn != "user":
         return ()
     traits = checked.endpoint.traits
     return (traits.scoring,) if traits.scoring else traits.scoring_to_try

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.domain import ARMS
 from uncensoring_chinese_models.models.doctor import (
     likelihood_checks,
     server_checks,
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 def _is_arm(checked: CheckedEndpoint) -> bool:
     return checked.arm is not None
+
+
+def _is_prefilled(checked: CheckedEndpoint) -> bool:
+    return checked.arm is not None and ARMS[checked.arm].prefills
 
 
 def _is_raw(checked: CheckedEndpoint) -> bool:
@@ -109,7 +114,7 @@ CHECKS = (
     ),
     DoctorCheck(
         name="prefill",
-        applies=lambda checked: checked.arm == "assistant_prefill",
+        applies=_is_prefilled,
         plan=text_checks.plan_prefill,
         judge=text_checks.judge_prefill,
         meanings={

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.domain import ARMS
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def judge_thinking(canaries: CanaryReplies) -> CheckFinding:
 
 def _may_think(checked: CheckedEndpoint) -> bool:
     """Return whether the config lets this arm reason first; 16 tokens do not show what follows."""
-    is_assistant = checked.arm in ("assistant", "assistant_prefill")
+    is_assistant = checked.arm is not None and ARMS[checked.arm].turn == "assistant"
     return checked.config.sampling.thinking and is_assistant and checked.api == "completions"
 
 

@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.domain import ARMS
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def special_tokens_of(checked: CheckedEndpoint) -> tuple[str, ...]:
     if template is None:
         return ()
     turns = template.user_turn_opener or template.user_open.removeprefix(template.bos)
-    if checked.arm != "user_persona":
+    if checked.arm is not None and ARMS[checked.arm].turn == "assistant":
         turns += template.user_close + template.assistant_open
     return tuple(dict.fromkeys(_SPECIAL.findall(turns)))[:_MAX_SPECIAL]
 

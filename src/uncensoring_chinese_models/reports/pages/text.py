@@ -9,9 +9,6 @@ from itertools import pairwise
 
 from uncensoring_chinese_models.text import escape, language_of
 
-_TAGS = {"en": "en", "zh-Hans": "zh-Hans", "zh-Hant": "zh-Hant", "zh": "zh", "other": ""}
-"""How HTML names a language; an empty name means that it is unknown."""
-
 _ACCENT = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_ACCENT}{{8}})({_ACCENT}+)")
 """Hundreds of accents on one letter cover the lines around it and prevent line breaks."""
@@ -40,7 +37,8 @@ def _spelled(stack: re.Match[str]) -> str:
 
 def lang(text: object) -> str:
     """Return the language of a text as HTML names it; an empty name if it is unknown."""
-    return _TAGS[language_of(str(text)[:_MAX_LANGUAGE_CHARACTERS])]
+    language = language_of(str(text)[:_MAX_LANGUAGE_CHARACTERS])
+    return "" if language == "other" else language
 
 
 def pieces(text: str, marks: Iterable[tuple[int, int]], own: int | None = None) -> list[Piece]:

@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 from uncensoring_chinese_models.config import require_extra
+from uncensoring_chinese_models.domain import is_in_ideographs
 from uncensoring_chinese_models.reports.svg import FONTS
 from uncensoring_chinese_models.text import language_of
 
@@ -58,7 +59,7 @@ def font_problem(svgs: list[str], *, system_fonts: bool = True) -> tuple[bool, s
             "No font was found, so the figures were written as SVG only; install one (such as "
             "fonts-dejavu) and run it again for PNG files."
         )
-    is_chinese = any(language_of(char).startswith("zh") for svg in svgs for char in set(svg))
+    is_chinese = any(is_in_ideographs(language_of(char)) for svg in svgs for char in set(svg))
     if is_chinese and not draws_apart("六", "四", system_fonts=system_fonts):
         return True, (
             "No font with Chinese characters was found, so they are boxes in the PNG files; "
