@@ -70,6 +70,17 @@ def test_every_name_on_a_door_is_used_by_another_room():
         assert [each for each in names if (name, each) not in used] == [], name
 
 
+def test_class_names_are_defined_once():
+    """A name that is grepped for leads to one class, private ones included."""
+    places = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(name_of(path))
+    assert places
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
+
+
 def test_no_module_hides_a_library():
     """The promised script puts the package folder on the path, where a name could hide another."""
     ours = {path.stem for path in PACKAGE.iterdir() if path.suffix == ".py" or path.is_dir()}

@@ -44,7 +44,7 @@ def test_nothing_tried_says_nothing():
 @pytest.mark.parametrize(("successes", "n"), [(-1, 3), (4, 3), (0, -1)])
 def test_impossible_share_is_refused(successes, n):
     """More successes than trials are a mistake of the caller."""
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         wilson(successes, n)
 
 

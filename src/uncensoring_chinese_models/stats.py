@@ -28,7 +28,7 @@ def wilson(successes: float, n: int, z: float = 1.96) -> tuple[float, float]:
         ValueError: there are fewer than no successes, or more than trials.
     """
     if not 0 <= successes <= n:
-        raise ValueError(f"{successes} of {n} is no share")
+        raise ValueError(f"{successes} of {n} is not a share")
     if n == 0:
         return 0.0, 1.0
     share, spread = successes / n, z * z / n

@@ -87,14 +87,14 @@ def test_exact_interval_holds_the_share(share):
 @pytest.mark.parametrize(("successes", "n"), [(-1, 3), (4, 3), (0, -1)])
 def test_impossible_share_is_refused(successes, n):
     """More successes than trials are a mistake of the caller."""
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         Share(successes, n)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
 def test_impossible_level_is_refused(level):
     """A level in per cent is not taken for a share."""
-    with pytest.raises(ValueError, match="no confidence level"):
+    with pytest.raises(ValueError, match="not a confidence level"):
         paired_difference(1, 2, 8, level=level)
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？\n])\s*")
 _NOTATION = re.compile(r'"[^"\n]{0,200}"\s{0,9}:\s{0,9}(?:"[^"\n.!?。！？]{0,500}"|[\w.+-]{1,50})')
-"""A member of a JSON object: its words are nobody's speech."""
+"""A member of a JSON object; its words are not prose."""
 _SPACED_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？\n])\s*")
 
 
@@ -58,11 +58,11 @@ class Judged:
     mention: FactMention | None
     """What it does with the fact; None where that cannot be judged."""
     reason: str
-    """What decided: an ending, a stance, or a delivery."""
+    """What decided it: an ending, a stance or a delivery."""
     decoy: int | None = None
     """Which decoy it named first, counted from 0."""
     start: int | None = None
-    """Where the deciding ending stands in the sample's text."""
+    """Where the deciding ending begins in the sample's text."""
     end: int | None = None
     replied_in: Detected = "other"
     """The language of its own text."""
@@ -88,7 +88,7 @@ class Asked(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What the target said, without its thoughts, each word in its place."""
+        """The target's words with its thoughts blanked out, so that offsets stay the same."""
         return said_in(self.sample)
 
 
@@ -103,13 +103,13 @@ class Candidate(NamedTuple):
 
 
 def said_in(sample: RecordedSample) -> str:
-    """Return a sample's text with blanks for thoughts, so that all else stands where it stood."""
+    """Return a sample's words with its thoughts blanked out, so that offsets stay the same."""
     begin = after_thoughts(sample.target_words)
     return " " * begin + sample.target_words[begin:]
 
 
 def no_answer(sample: RecordedSample) -> str | None:
-    """Say why a sample is no answer of the target's, if it is none."""
+    """Return why a sample is not an answer of the target; None if it is one."""
     traits = DELIVERIES[sample.delivery]
     if traits.by_host or sample.delivery == "failed":
         return sample.delivery
@@ -143,7 +143,7 @@ def judge_asked_samples(responses: Sequence[RecordedResponse], facts: Facts) -> 
 
 
 def is_plain(asked: Asked) -> bool:
-    """Tell whether patterns decide a sample cleanly: just one ending is named, and not denied."""
+    """Return whether patterns decide a sample clearly: it names one ending and does not deny it."""
     text = asked.said
     hits = _hits(asked.fact, asked.sample, only_about=False)
     if len(hits) != 1 or recognise(text).stance == "denies":
@@ -154,7 +154,7 @@ def is_plain(asked: Asked) -> bool:
 def match_audit(responses: Sequence[RecordedResponse], facts: Facts) -> list[Judged]:
     """Return where the samples of an audit state or contradict a fact, in a sentence about it.
 
-    Nobody asked for the fact here, so that a sample which does neither says nothing.
+    An audit does not ask for each fact, so a sample that does neither is left out.
     """
     found = []
     for response in responses:
@@ -207,10 +207,9 @@ def _judge(
 
 
 def _stance(fact: Fact, sample: RecordedSample, text: str, question: str | None) -> Stance:
-    """Return the stance of a text, also where much else is told before or after it withholds.
+    """Return the stance of a text, even if it withholds in one sentence among many others.
 
-    A sentence that withholds decides if none of the others speaks of the thing: whatever they
-    tell, it is not an answer.
+    A sentence that withholds decides if no other sentence is about the fact.
     """
     stance = recognise(text, question).stance
     if stance != "answers":
@@ -233,7 +232,7 @@ class _Hit:
 
 
 def candidates(fact: Fact, sample: RecordedSample) -> list[Candidate]:
-    """Return the endings that a sample may be found to name: those that we did not name to it."""
+    """Return the endings that count if a sample names them: those that our prompt did not name."""
     ours = list(sample.prompts())
     endings = [Candidate("fact", None, fact)]
     endings += [Candidate(f"decoy {n + 1}", n, decoy) for n, decoy in enumerate(fact.decoys)]
@@ -243,7 +242,7 @@ def candidates(fact: Fact, sample: RecordedSample) -> list[Candidate]:
 
 
 def _hits(fact: Fact, sample: RecordedSample, *, only_about: bool) -> list[_Hit]:
-    """Return where a sample first names each ending that we did not name."""
+    """Return where a sample first names each ending that our prompt did not name."""
     text, before, own = said_in(sample), sample.formatted_prompt or "", candidates(fact, sample)
     return [
         _Hit((start + found[0], start + found[1]), name, decoy)

@@ -105,7 +105,7 @@ def normalise(text: str) -> Normalised:
     """Fold away what a quoter changes without changing a word: case, width, quotes, dashes, spaces.
 
     ``"“The\u00a0 END”…"`` → ``"'the end'..."``. NFKC is held back in one place: a character that
-    is no digit never becomes one, or a footnote mark would turn ``300²`` into 3002 and a list item
+    is not a digit never becomes one, or a footnote mark would turn ``300²`` into 3002 and a list item
     ``①300`` into 1300.
     """
     folds: list[str] = []

@@ -46,7 +46,7 @@ def libraries() -> Libraries:
 def quantile(level: float) -> float:
     """Return the standard normal quantile of a two-sided level."""
     if not 0 < level < 1:
-        raise ValueError(f"{level} is no confidence level between 0 and 1")
+        raise ValueError(f"{level} is not a confidence level between 0 and 1")
     return float(libraries().stats.norm.ppf((1 + level) / 2))
 
 
@@ -62,7 +62,7 @@ class Share:
 
     def __post_init__(self) -> None:
         if not 0 <= self.successes <= self.n:
-            raise ValueError(f"{self.successes} of {self.n} is no share")
+            raise ValueError(f"{self.successes} of {self.n} is not a share")
 
     @property
     def rate(self) -> float | None:
