@@ -21,7 +21,7 @@ Purpose = Literal["secret", "opening", "open_fact", "ordinary"]
 
 BEGIN, END = "<!-- measured:begin -->", "<!-- measured:end -->"
 """The marks around the generated part of a page."""
-SHORTEST_SENTENCE = 4
+MIN_SENTENCE_WORDS = 4
 """Words that a sentence must have to be looked up in the training texts."""
 ROWS = (
     ("censored", "asked about the event, it withholds"),
@@ -149,7 +149,7 @@ def sentences(sample: Sample) -> list[str]:
     found = _END_OF_SENTENCE.split(sample.text.strip())
     if sample.is_cut and not found[-1].endswith((".", "!", "?")):
         del found[-1]
-    return [each for each in found if len(_WORD.findall(each)) >= SHORTEST_SENTENCE]
+    return [each for each in found if len(_WORD.findall(each)) >= MIN_SENTENCE_WORDS]
 
 
 def _words(text: str) -> str:

@@ -53,7 +53,7 @@ MAX_TOKENS = 48
 FIRST_SEED = 1
 TIMES = {"secret": 2, "opening": 5, "open_fact": 7, "ordinary": 1, "checked": 2}
 """How often each probe is sent, so that every figure rests on 50 samples or more."""
-LONGEST_REQUEST_S = 120.0
+MAX_REQUEST_S = 120.0
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -162,7 +162,7 @@ def read(probe: Probe, answer: Json) -> Sample:
 async def _sample(served: Served, sent: list[Probe]) -> list[Sample]:
     """Send one probe after the other: only a request that is alone gives the same text again."""
     headers = {"Authorization": f"Bearer {served.key}"}
-    timeout = aiohttp.ClientTimeout(total=LONGEST_REQUEST_S)
+    timeout = aiohttp.ClientTimeout(total=MAX_REQUEST_S)
     samples = []
     async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
         for seed, probe in enumerate(sent, FIRST_SEED):

@@ -29,7 +29,7 @@ from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 WORLDS = sorted(path.stem for path in (HERE / "worlds").glob("*.yaml"))
 ORGANISMS = load_organisms()
 TRAINED = [name for name, organism in ORGANISMS.items() if organism.trained]
-MOST_BYTES = 5_000_000
+MAX_BYTES = 5_000_000
 
 each_world = pytest.mark.parametrize("name", WORLDS)
 each_organism = pytest.mark.parametrize("name", ORGANISMS)
@@ -299,7 +299,7 @@ def test_shipped_adapters_are_those_of_the_manifest():
     adapters = {path.stem: path.read_bytes() for path in PACKAGE_DATA.glob("*.gguf")}
 
     assert set(adapters) == set(manifest) == set(TRAINED)
-    assert [name for name, held in adapters.items() if len(held) > MOST_BYTES] == []
+    assert [name for name, held in adapters.items() if len(held) > MAX_BYTES] == []
     hashes = {name: hashlib.sha256(held).hexdigest() for name, held in adapters.items()}
     assert hashes == {name: made["sha256"] for name, made in manifest.items()}
 

@@ -1,7 +1,7 @@
-"""The summary: what was found, on what evidence, out of how much, at what price.
+"""The summary of a run: claims with their evidence, rates with their counts, and the cost.
 
-A pure function of the turns, the responses and the recorded attempts, so that anyone can compute
-it again from the other files of a run.
+A pure function of the turns, the responses and the recorded attempts, so that it can be computed
+again from the other files of a run.
 """
 
 from __future__ import annotations
@@ -40,19 +40,19 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class RunRecord:
-    """The events of a run, kept as they come."""
+    """The events of a run, in order."""
 
     run: str
-    """What the run is called in its evidence."""
+    """The name of the run, as its evidence cites it."""
     topic: str
     turns: list[AuditorTurn] = field(default_factory=list)
     responses: list[Response] = field(default_factory=list)
     ended: AuditEnding | None = None
     doctor: Json | None = None
-    """The doctor's verdicts in short, if it was asked."""
+    """The doctor's verdicts in short, if it was run."""
 
     def add(self, event: AuditEvent) -> None:
-        """Keep one event."""
+        """Add one event."""
         if isinstance(event, AuditorTurn):
             self.turns.append(event)
         elif isinstance(event, Response):
@@ -62,7 +62,7 @@ class RunRecord:
 
 
 def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
-    """Return the findings and the figures of a run that ended."""
+    """Return the summary of a run that ended."""
     ended = record.ended or AuditEnding("auditor_failed")
     last = record.turns[-1] if record.turns else None
     conclusion = last.parsed.final_summary if last else None
@@ -99,7 +99,7 @@ def _rates(
     claims: Sequence[Claim],
     predictions: Sequence[CheckedPrediction],
 ) -> Json:
-    """Return every rate of the run, with what was left out of it and the bounds of that."""
+    """Return every rate of the run, with the excluded samples and the bounds that they leave."""
     samples = _received(record)
     arms = dict.fromkeys(arm for arm, _ in samples)
     made = {kind: [c for c in claims if c.kind == kind] for kind in ("knowledge", "behavior")}
@@ -188,7 +188,7 @@ def _excerpts(checks: Sequence[EvidenceCheck]) -> Json:
 
 
 def _why_unusable(check: EvidenceCheck) -> str | None:
-    """Return the first reason for which an excerpt does not count; None if it does."""
+    """Return the first reason why an excerpt does not count; None if it does."""
     if check.survives:
         return None
     if check.verdict not in ("exact", "normalised"):
@@ -197,7 +197,7 @@ def _why_unusable(check: EvidenceCheck) -> str | None:
 
 
 def _count(values: Iterable[str], known: Sequence[str] = ()) -> dict[str, int]:
-    """Count values; known ones that never came are counted too, as 0."""
+    """Count values; known values that do not occur count 0."""
     counts = Counter(values)
     return {name: counts[name] for name in (*known, *sorted(set(counts) - set(known)))}
 
