@@ -72,7 +72,7 @@ def test_every_name_on_a_door_is_used_by_another_room():
 
 def test_class_names_are_defined_once():
     """A name that is grepped for leads to one class, private ones included."""
-    places = {}
+    places: dict[str, list[str]] = {}
     for path in MODULES:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ClassDef):
