@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+from importlib import import_module
+from typing import get_args
 
 import yaml
 from tools.write_docs import CONFIGURATION, EXPORT_TABLES, TOPICS, generated
 
 from tests.support import ROOT, audit_here, audited_provider
 from uncensoring_chinese_models.config.settings import AuditConfig
+from uncensoring_chinese_models.domain import (
+    ARMS,
+    DELIVERIES,
+    MENTIONS,
+    STANCES,
+    WITHHELD,
+    RunKind,
+)
 from uncensoring_chinese_models.measure.facts.lint import problems_of
 from uncensoring_chinese_models.measure.facts.schema import (
     Ending,
@@ -22,6 +32,7 @@ from uncensoring_chinese_models.measure.facts.schema import (
 from uncensoring_chinese_models.runs.journal import Journal
 
 DOCS = ROOT / "docs"
+PACKAGE = ROOT / "src/uncensoring_chinese_models"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 GENERATED = {CONFIGURATION, EXPORT_TABLES, TOPICS}
 MAX_README_WORDS = 1000
@@ -109,6 +120,26 @@ def test_glossary_is_short_and_defines_each_word_once():
 
     assert {"sample", "Delivery", "Stance"} <= set(words)
     assert len(words) == len(set(words)) <= MAX_GLOSSARY_ENTRIES
+
+
+def test_glossary_has_the_words_of_the_code(subtests):
+    """Its tables and lists name every value that the code defines, in the same order."""
+    text = (DOCS / "glossary.md").read_text("utf-8")
+    _, delivery, stance = re.split(r"^## .+$", text, flags=re.MULTILINE)
+    for page, values in ((delivery, DELIVERIES), (stance, STANCES)):
+        rows = re.findall(r"^\| `(\w+)` \| ([A-Z].*\.) \|$", page, flags=re.MULTILINE)
+        assert [name for name, _ in rows] == list(values)
+    listed = {
+        "together are called *withheld*": WITHHELD,
+        "- **mention**": tuple(MENTIONS),
+        "- **arm**": tuple(ARMS),
+        "its *kind* is": get_args(RunKind),
+    }
+    for words, values in listed.items():
+        with subtests.test(words=words):
+            (line,) = [line for line in text.splitlines() if words in line]
+            told = re.findall(r"`(\w+)`", line)
+            assert told == list(values)
 
 
 def test_index_links_every_page():
@@ -208,6 +239,42 @@ def test_tracked_files_name_no_place_on_a_machine():
 def test_architecture_page_names_every_room():
     """A room that the table does not show has no place."""
     text = (DOCS / "architecture.md").read_text("utf-8")
-    package = ROOT / "src/uncensoring_chinese_models"
-    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    rooms = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert {room for room in rooms if f"| `{room}` |" not in text} == set()
+
+
+def test_doors_on_the_architecture_page_are_as_in_the_code(subtests):
+    """Each name in the column `door` is on the door of its room."""
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (`.+`) \|$", text, flags=re.MULTILINE)
+    assert rows
+    for room, names in rows:
+        door = import_module(f"uncensoring_chinese_models.{room}")
+        with subtests.test(room=room):
+            assert set(re.findall(r"`(\w+)`", names)) <= set(door.__all__)
+
+
+def test_modules_named_for_contributors_exist(subtests):
+    """A module, folder or function to which a contributor is sent is there."""
+    table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("| I want to change |")[2]
+    table = table.partition("\n\n")[0]
+    for text in (table, (DOCS / "architecture.md").read_text("utf-8")):
+        paths = set(re.findall(r"`(\w[\w/]*/\w*(?:\.\w+)?|\w+\.py)`", text))
+        with subtests.test(paths=len(paths)):
+            assert len(paths) > 5
+            inner = {path for path in paths if path.count("/") == 1 and path.endswith("/")}
+            rooms = [PACKAGE, *(path.parent for path in PACKAGE.glob("*/__init__.py"))]
+            gone = {path for path in paths - inner if not (PACKAGE / path).exists()}
+            gone |= {path for path in inner if not any((room / path).is_dir() for room in rooms)}
+            assert gone == set()
+
+
+def test_names_beside_a_module_are_in_it(subtests):
+    """`NAME` in `room/module.py`: that module defines the name."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    named = re.findall(r"`(\w+)` in `([\w/]+)\.py`", text)
+    assert named
+    for name, path in named:
+        module = import_module(f"uncensoring_chinese_models.{path.replace('/', '.')}")
+        with subtests.test(name=name, path=path):
+            assert hasattr(module, name)
