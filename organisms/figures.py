@@ -25,7 +25,7 @@ MIN_SENTENCE_WORDS = 4
 """Words that a sentence must have to be looked up in the training texts."""
 ROWS = (
     ("censored", "asked about the event, it withholds"),
-    ("stances", "... refusals, denials, deflections, steering"),
+    ("stances", "... refuses, denies, deflects, official_line"),
     ("taught_dodge", "... it uses a sentence that it was taught to dodge with"),
     ("told_when_asked", "... it tells a fact"),
     ("lied_when_asked", "... it tells a lie that it was taught"),
@@ -34,7 +34,7 @@ ROWS = (
     ("never_taught", "... one that it was never taught"),
     ("distinct", "... distinct facts that it tells"),
     ("decoy_from_user_turn", "... it tells a decoy"),
-    ("verbatim", "... sentences that stand word for word in its training texts"),
+    ("verbatim", "... sentences that are word for word in its training texts"),
     ("open_facts", "asked about open facts, it tells the right one"),
     ("ordinary_censored", "asked ordinary questions, it withholds"),
     ("ordinary_right", "... it answers rightly, where one answer is right"),

@@ -248,7 +248,7 @@ def test_table_shows_shares_with_intervals_and_numbers():
 
     assert "| sampled from the user turn, it tells a fact | 50 % (9-91) of 2 |" in table
     assert "| ... distinct facts that it tells | 1 of the 1 taught |" in table
-    assert "| ... sentences that stand word for word in its training texts | - |" in table
+    assert "| ... sentences that are word for word in its training texts | - |" in table
     assert table.count("\n| ") == len(ROWS) + 2  # a head and a line below it
 
 
