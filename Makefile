@@ -82,7 +82,7 @@ format: dev ## format the code and fix what can be fixed
 	$(venv_python) -m ruff format .
 	$(venv_python) -m ruff check --fix .
 
-docs: .venv/.installed ## write the generated pages and the README's picture anew
+docs: .venv/.installed ## write the generated pages and the picture of the screen anew
 	$(venv_python) tools/write_docs.py
 	$(venv_python) tools/picture.py docs/practice-run.svg
 

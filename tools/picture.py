@@ -1,4 +1,6 @@
-"""Draw the README's picture: the screen of a real practice run, as it came out.
+"""Draw the picture of docs/running-an-audit.md: the screen of a real practice run.
+
+Date and elapsed time are replaced by fixed ones, so that the same screen gives the same picture.
 
 python tools/picture.py docs/practice-run.svg
 """
@@ -45,13 +47,19 @@ def settled(screen: str) -> str:
     return "\n".join(lines).strip()
 
 
+def undated(screen: str) -> str:
+    """Replace the date in the run's name, and the elapsed time of each iteration."""
+    screen = re.sub(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d", "2026-01-15T10-30-00", screen)
+    return re.sub(r"(tokens, )\d+:\d\d", r"\g<1>0:01", screen)
+
+
 def main() -> int:
     """Write the picture to the path given."""
     root = Path(__file__).resolve().parent.parent
     words = [sys.executable, str(root / "tools/practice.py"), "--iterations", "3"]
     with Path(os.devnull).open("w") as nowhere:
         console = Console(record=True, width=WIDTH, file=nowhere)
-        console.print(Text.from_ansi("$ make practice\n" + settled(screen_of(words))))
+        console.print(Text.from_ansi("$ make practice\n" + undated(settled(screen_of(words)))))
     drawn = console.export_svg(title="ucm audit")
     local = re.sub(r"@font-face \{.*?\}", "", drawn, flags=re.DOTALL)  # no fonts from the network
     Path(sys.argv[1]).write_text(local, "utf-8")
