@@ -25,7 +25,7 @@ def export(run_or_dir: str, *, to: str, out: str | None = None, json: bool = Fal
     Changes nothing in a run, and sends nothing.
 
     Args:
-        run_or_dir (RUN_OR_DIR): run directory, bundle, or folder with runs at any depth.
+        run_or_dir (RUN_OR_DIR): run directory, bundle, or folder with runs, at most 8 levels below it.
         to (FORMAT): inspect, csv, parquet, jsonl or markdown.
         out (FOLDER): new folder to write; by default NAME-FORMAT.
         json: print one JSON record on stdout, and all other text on stderr.

@@ -43,7 +43,8 @@ def verify(run_dir: str, *, json: bool = False) -> int:
 def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) -> int:
     """Pack a run for publication: a zip with hashes, always the same bytes for the same run.
 
-    A run that contains keys, paths, or names of machines or people is not packed; they are listed.
+    A run that contains keys, home folders, other local paths, private addresses or the name of this
+    machine is not packed; they are listed. Names of people are not recognised.
 
     Args:
         run_dir (RUN_DIR): run directory to pack; nothing in it is changed.

@@ -41,7 +41,7 @@ def write_study(folder: Path, out: Path | None = None, say: Say = lambda _: None
     """Write the study of all runs below a folder; return the files, the page first.
 
     Args:
-        folder: where the runs are, at any depth.
+        folder: where the runs are, at most 8 levels below it.
         out: where the study goes; by default beside the folder, with `.study` after its name.
         say: called with each warning.
 
