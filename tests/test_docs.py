@@ -135,11 +135,11 @@ def test_glossary_has_the_words_of_the_code(subtests):
         "- **arm**": tuple(ARMS),
         "its *kind* is": get_args(RunKind),
     }
-    for words, values in listed.items():
+    for words, names in listed.items():
         with subtests.test(words=words):
             (line,) = [line for line in text.splitlines() if words in line]
             told = re.findall(r"`(\w+)`", line)
-            assert told == list(values)
+            assert told == list(names)
 
 
 def test_index_links_every_page():
