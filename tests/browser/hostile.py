@@ -1,7 +1,7 @@
-"""Forty texts that want to be more than text. A page that obeys one is caught at it.
+"""Forty texts that try to be more than text. A page that obeys one of them fails its test.
 
-A text that gets its way sets ``window.__pwned``, or asks a port of this machine where nobody
-listens, opens a dialog, sends the page elsewhere, or breaks the page apart.
+A text that is obeyed sets ``window.__pwned``, sends a request to a closed port of this machine,
+opens a dialog, leaves the page, or breaks the page apart.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 PWN = "window.__pwned=1"
 ELSEWHERE = "http://127.0.0.1:9/steal"
 
-HOSTILE: Mapping[str, str] = {
+_MARKUP = {
     # --- elements that run or load something ---
     "script": f"<script>{PWN}</script>",
     "script_src": f'<script src="{ELSEWHERE}"></script>',
@@ -52,7 +52,8 @@ HOSTILE: Mapping[str, str] = {
     "entities": f"&lt;script&gt;{PWN}&lt;/script&gt; &#60;img src=x onerror={PWN}&#62; &amp;lt; &#x202e;",
     "json": f'"}}]}};{PWN};//\\"\\u003cscript\\u003e{PWN}\\u003c/script\\u003e\\',
     "csv": f'=HYPERLINK("{ELSEWHERE}","x")\n@SUM(1+1)*cmd|\' /C calc\'!A0,+1,-1\t"',
-    # --- characters ---
+}
+_CHARACTERS = {
     "controls": "NUL \x00 bell \x07 escape \x1b[2J\x1b]0;title\x07 delete \x7f C1 \x9b31m \x85 end",
     "bidi": "from \u202eright to left\u202c, \u2066isolated\u2069, \u200fmarked\u200e, זה בעברית and العربية",
     "invisible": "zero\u200bwidth\u2060joined\ufeff\u00ad tags \U000e0041\U000e0042 lines\u2028and\u2029paragraphs",
@@ -62,4 +63,10 @@ HOSTILE: Mapping[str, str] = {
     + " \U0001f468\u200d\U0001f469\u200d\U0001f467",
     "long_word": "W" * 1200 + "天" * 200 + "\u0e01" * 200,
 }
+HOSTILE: Mapping[str, str] = _MARKUP | _CHARACTERS
 """The texts by name."""
+TOGETHER: Mapping[str, str] = {
+    "markup": " ".join(_MARKUP.values()),
+    "characters": " ".join(_CHARACTERS.values()),
+}
+"""All texts in two, each short enough for a probe."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import threading
-from itertools import cycle
 
 import pytest
 
 from tests.browser.driving import LOOKS, Look, axe, boxes, outside_its_loop, overflow
-from tests.browser.hostile import HOSTILE
+from tests.browser.hostile import TOGETHER
 from tests.browser.hostile_run import hostile_run, judged_battery, plain_run
 from tests.viewed_runs import write_run
 from tests.viewer.test_serving import Gate, going, only_id
@@ -292,20 +291,16 @@ def test_a_run_appears_and_grows_before_ones_eyes(page, tmp_path):
 # --- what a hostile text does ---------------------------------------------------------------------
 
 
-ATTACKS = [
-    pytest.param(look, name, id=f"{name}-{look}")
-    for name, look in zip(HOSTILE, cycle(look for look in LOOKS if look.scripts), strict=False)
-]
-
-
-@pytest.mark.parametrize(("look", "name"), ATTACKS)
-def test_a_hostile_text_stays_text(page, root, viewer, judged, look, name):
-    """On every page that shows it, the text is there and does nothing of what it says."""
-    text = HOSTILE[name]
+@pytest.mark.parametrize("look", [Look(), Look(360, "dark")], ids=str)
+@pytest.mark.parametrize("name", TOGETHER)
+def test_hostile_texts_stay_text(page, root, viewer, judged, look, name):
+    """Each page shows the texts and obeys none of them."""
+    text = TOGETHER[name]
     with outside_its_loop():
-        (root / name).mkdir()
-        folder = hostile_run(root / name, text, judged)
-    run = found(viewer, folder.name, name)
+        place = f"{name}-{look.width}"
+        (root / place).mkdir()
+        folder = hostile_run(root / place, text, judged)
+    run = found(viewer, folder.name, place)
     other = first_audit(viewer)["id"]
     for path in (
         "?status=max_iterations",

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from uncensoring_chinese_models.domain import LABELS, SampleLabel
+from uncensoring_chinese_models.domain import ARMS, LABELS, SampleLabel
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.reports.pages.cards import ConfidencePoint
@@ -257,6 +257,14 @@ def test_a_run_without_an_end_has_a_page():
     page = report_html(files([response(1, [sample()])]))
     assert "has not ended" in page
     assert "the square was cleared by the army." in page
+
+
+@pytest.mark.parametrize("arm", ARMS)
+def test_the_picture_says_in_words_what_each_arm_is(arm):
+    """The words of the arm itself, and no object of ours."""
+    page = report_html(files([response(1, [sample(arm=arm)])]))
+    assert f"<small>{ARMS[arm].meaning} (<code>{arm}</code>)</small>" in page
+    assert "Traits" not in page
 
 
 @pytest.mark.parametrize("responses", [[{}], [{"iteration": 1, "samples": [{}]}], [{"samples": 3}]])
