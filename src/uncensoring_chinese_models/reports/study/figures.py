@@ -40,7 +40,7 @@ RIGHT = COLUMN - 108.0
 """Where the scale of a ranking ends and its numbers begin."""
 _ARMS = (ORANGE, BLUE, GREEN, PURPLE)
 MEASURES = {
-    ASKED: "Refused or blocked when asked (audits)",
+    ASKED: "Withheld or blocked when asked (audits)",
     FACTS: "Known facts withheld or blocked (probes)",
 }
 
