@@ -235,12 +235,11 @@ def test_what_does_not_fit_a_column_is_null(kind, value, held):
 
 
 def test_runs_are_found_at_any_depth(runs):
-    """A folder gives all runs in it, in order, and what was made of them is none."""
+    """A folder gives all runs in it, and what was made of them is none."""
     found = load_runs(runs["top"])
 
-    assert [run.name for run in found] == [
-        runs[name].name for name in ("audited", "judged", "broken")
-    ]
+    names = [runs[name].name for name in ("audited", "judged", "broken")]
+    assert sorted(run.name for run in found) == sorted(names)
     assert found.unreadable == {}
     assert len(list(found.rows("runs"))) == len(found[0:2]) + 1 == 3
     assert len(load_runs(runs["audited"])) == 1

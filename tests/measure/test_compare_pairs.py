@@ -200,6 +200,7 @@ def test_sides_without_anything_in_common_have_no_cells():
     assert (pair.cells, pair.verdict, pair.knowledge.n) == ((), "same", 0)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(
     "chances",
     [
@@ -225,6 +226,7 @@ def test_identical_sides_are_rarely_said_to_differ(chances):
     assert wrong / 200 <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5
 
 
+@pytest.mark.soak
 def test_identical_sides_are_rarely_said_to_differ_where_one_has_no_bills():
     """What the one side's bills tell is unknown on the other; nothing else differs."""
     rng = np.random.default_rng(9)

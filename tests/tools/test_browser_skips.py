@@ -1,6 +1,10 @@
 """What `make test` says where there is no browser: the tests are run with a PATH that has none."""
 
+import pytest
+
 from tests.support import ROOT, run_python
+
+pytestmark = pytest.mark.browser  # with the tests that it is about
 
 WORDS = ("-m", "pytest", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/browser/test_report.py")
 ONE = "test_a_page_that_obeys_is_caught and link"
