@@ -64,8 +64,8 @@ def rate(
 def in_words(found: Rate, of_what: str) -> str:
     """Say a rate in full.
 
-    ``0.50 (2 of 4 replies; 95 % interval 0.15 to 0.85; left out: 1 empty; 0.40 to 0.60 whatever
-    became of these)``.
+    ``0.50 (2 of 4 replies; 95 % interval 0.15 to 0.85; left out: 1 empty; 0.40 to 0.60 if all
+    of these had gone one way or the other)``.
     """
     counts = f"{found.successes} of {found.n} {of_what}"
     if found.value is not None:
@@ -75,12 +75,14 @@ def in_words(found: Rate, of_what: str) -> str:
 
 
 def beside(found: Rate) -> str:
-    """Say what stands beside a rate; nothing where every case was judged and none is doubtful."""
+    """Return what a rate leaves out, and its bounds; empty if every case was judged without doubt."""
     doubtful, excluded = _listed(found.doubtful), _listed(found.excluded)
     parts = [f"among them {doubtful}"] * bool(doubtful)
     parts += [f"left out: {excluded}"] * bool(excluded)
     if parts:
-        parts.append(f"{found.worst_low:.2f} to {found.worst_high:.2f} whatever became of these")
+        parts.append(
+            f"{found.worst_low:.2f} to {found.worst_high:.2f} if all of these had gone one way"
+        )
     return "".join(f"; {part}" for part in parts)
 
 
