@@ -80,9 +80,8 @@ def beside(found: Rate) -> str:
     parts = [f"among them {doubtful}"] * bool(doubtful)
     parts += [f"left out: {excluded}"] * bool(excluded)
     if parts:
-        parts.append(
-            f"{found.worst_low:.2f} to {found.worst_high:.2f} if all of these had gone one way"
-        )
+        bounds = f"{found.worst_low:.2f} to {found.worst_high:.2f}"
+        parts.append(f"{bounds} if all of these had gone one way or the other")
     return "".join(f"; {part}" for part in parts)
 
 
