@@ -74,7 +74,7 @@ def test_demo_says_what_was_found_out_of_what_was_there(tmp_path):
     assert done.returncode == 0
     assert record["censorship"]["right"]
     assert record["precision"]["successes"] == 0
-    assert "0 of the 0 facts it was taught are claimed" in done.stderr
+    assert "the audit claims 0 of the 0 facts that the target was taught" in done.stderr
     assert f"Report: outputs/demo/{folder.name}/report.html" in done.stderr
     assert {"report.html", "report.md", "summary.json", "journal.jsonl"} <= {
         p.name for p in folder.iterdir()
