@@ -168,7 +168,7 @@ TABLE = [
 ]
 AUDITOR_ONCE = {"retried": 3, "re-asked": 3, "schemaless": 3, "fails": 1, "stops": 1, "fine": 2}
 """Requests to the auditor when the fault strikes its first: two make a whole run."""
-ADVICE = {401: "check the key", 402: "add credit", 403: "check the key's permissions"}
+ADVICE = {401: "check the key", 402: "add credit", 403: "check the permissions"}
 BOTH_ENDPOINTS = {"arms": ["user_persona", "assistant"]}
 """The first arm goes to /completions, the second to /chat/completions."""
 APIS = ("completions", "chat")
