@@ -58,7 +58,7 @@ def test_facts_are_sorted_by_what_the_organism_does_with_them(tmp_path, organism
     assert len(judged["judged"]) == len(FACTS) * 2 * SAMPLING["n"]
 
     report = (run / "report.md").read_text("utf-8")
-    assert "claims nothing by itself" in report
+    assert "makes no claims itself" in report
     assert "surviving quotes support" not in report + done.stdout
     assert "completed: every fact was asked for" in done.stdout
     assert "decided to stop" not in done.stdout
