@@ -21,6 +21,7 @@ from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, Us
 from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.loading import Run
 from uncensoring_chinese_models.exports.rows import TABLES, columns_of, fit
+from uncensoring_chinese_models.runs.chain import SCHEMA
 from uncensoring_chinese_models.runs.reading import parse_run
 
 pytestmark = pytest.mark.wire
@@ -116,7 +117,7 @@ def test_calls_are_all_attempts_without_secrets(runs):
 def test_failed_attempts_are_rows(tmp_path):
     """An attempt that failed has its error; one that was cut off is lost."""
     lines = [
-        {"type": "header", "schema": 3, "started_at": "2026-01-02T03:04:05Z", "config": {}},
+        {"type": "header", "schema": SCHEMA, "started_at": "2026-01-02T03:04:05Z", "config": {}},
         sent("001/target/sample/raw/0", 1),
         {
             "type": "attempt",

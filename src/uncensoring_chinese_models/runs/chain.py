@@ -20,7 +20,7 @@ from uncensoring_chinese_models.errors import RunStoreError
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
-SCHEMA = 3
+SCHEMA = 4
 """The format of journals and run directories; a run of another format is refused."""
 START = "0" * 64
 """What the first line gives as the hash of the line before it."""
