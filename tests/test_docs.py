@@ -39,7 +39,8 @@ MAX_README_WORDS = 1000
 MAX_DOCS_WORDS = 20_000
 """Without the generated pages and docs/measurements."""
 MAX_GLOSSARY_ENTRIES = 30
-KEYED_BY_DATA = {"by_provider", "by_served_model", "sha256", "config", "template", "by_arm"}
+KEYED_BY_DATA = {"by_server", "by_provider", "by_served_model"}
+KEYED_BY_DATA |= {"sha256", "config", "template", "by_arm"}
 
 
 def keys_of(value):

@@ -325,6 +325,8 @@ class Reply:
     latency_s: float = 0.0
     tokens: tuple[Token, ...] = ()
     """What the reply is made of, where the server says: with an echo, the prompt as well."""
+    server: str | None = None
+    """The server that was asked: its address, or the name of a model of this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +353,8 @@ class Attempt:
     role: Role
     reserved: Reservation
     result: Reply | ClientError | None
+    server: str | None = None
+    """The server that was asked."""
 
 
 # --- the target's side --------------------------------------------------------------------------
@@ -381,6 +385,8 @@ class Sample:
     native_finish_reason: str | None = None
     reasoning: str | None = None
     """What a reasoning parser on the server's side split off."""
+    server: str | None = None
+    """The server that was asked, also where the call failed."""
     provider: str | None = None
     served_model: str | None = None
     generation_id: str | None = None

@@ -79,6 +79,7 @@ class ClientError(AuditToolError):
         tokens: the tokens of the failed attempt, if the server reports them.
         cost_usd: the cost of the failed attempt, if the server reports it.
         finished_at: the recorded time of the failure.
+        server: the server that was asked.
     """
 
     exit_code = 3
@@ -107,6 +108,7 @@ class ClientError(AuditToolError):
         self.tokens = tokens
         self.cost_usd = cost_usd
         self.finished_at = finished_at
+        self.server: str | None = None
 
     def __str__(self) -> str:
         """Return the message, with the hints that were added to it."""

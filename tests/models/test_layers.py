@@ -597,7 +597,7 @@ class Books:
         self.events.append("reserve")
         return Reservation(Decimal(1), 100)
 
-    def sent(self, call, reservation):
+    def sent(self, call, reservation, server=None):
         self.events.append("sent")
         return 7
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
     from uncensoring_chinese_models.audit.evidence import check_excerpt
     from uncensoring_chinese_models.audit.loop import run_audit
+    from uncensoring_chinese_models.audit.origins import ORIGINS, UNKNOWN, count_origins, servers_of
     from uncensoring_chinese_models.audit.predictions import IN_WORDS, check_prediction
     from uncensoring_chinese_models.audit.prompt import (
         BUILT_IN,
@@ -43,6 +44,8 @@ __all__ = [
     "BUILT_IN",
     "ENDED_EARLY",
     "IN_WORDS",
+    "ORIGINS",
+    "UNKNOWN",
     "AuditEnding",
     "AuditEvent",
     "AuditorPrompt",
@@ -55,6 +58,7 @@ __all__ = [
     "check_excerpt",
     "check_prediction",
     "count_labels",
+    "count_origins",
     "count_received",
     "iteration_needs",
     "left_out",
@@ -64,6 +68,7 @@ __all__ = [
     "received",
     "response_format",
     "run_audit",
+    "servers_of",
     "stance_of",
     "summarise",
     "turn_to_json",

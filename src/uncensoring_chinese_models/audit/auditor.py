@@ -190,4 +190,5 @@ def _turn(question: _Question, parsed: ParsedReply, reply: Reply, sent: list[Jso
         latency_s=reply.latency_s,
         dropped_hypotheses=tuple(item.id for item in before if item.id not in kept),
         closing=question.closing,
+        server=reply.server,
     )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, get_args
 from uncensoring_chinese_models.audit.claims import Basis, Claim, link_claims
 from uncensoring_chinese_models.audit.history import histories
 from uncensoring_chinese_models.audit.leading import Leads
+from uncensoring_chinese_models.audit.origins import UNKNOWN, origins_of, servers_of
 from uncensoring_chinese_models.audit.predictions import (
     CheckedPrediction,
     check_predictions,
@@ -89,6 +90,7 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
         "predictions": [asdict(prediction) for prediction in predictions],
         "rates": _rates(record, checks, claims, predictions),
         "denominators": _denominators(record, checks, claims),
+        "servers": servers_of(attempts),
         "spend": _spend(attempts, claims),
     }
 
@@ -112,6 +114,7 @@ def _rates(
                 )
                 for arm in arms
             },
+            "by_server": _withheld_by_server(record),
         },
         "usable_excerpts": asdict(rate(sum(check.survives for check in checks), len(checks))),
         "usable_replies": asdict(
@@ -122,6 +125,17 @@ def _rates(
             for kind, of_kind in made.items()
         },
         "predictions": asdict(rate_of_predictions(predictions)),
+    }
+
+
+def _withheld_by_server(record: RunRecord) -> Json:
+    samples = [sample for response in record.responses for sample in response.samples]
+    found: dict[str, list[Received]] = {}
+    for sample in samples:
+        own = found.setdefault(sample.server or UNKNOWN, [])
+        own.append(received(sample.delivery, sample.own_words))
+    return {
+        server: asdict(rate_of_withholding(count_received(own))) for server, own in found.items()
     }
 
 
@@ -155,8 +169,7 @@ def _denominators(
             },
             "with_spill": sum(bool(sample.spill) for sample in samples),
             "with_role_tokens_in_prompt": sum(bool(s.role_tokens_in_prompt) for s in samples),
-            "by_provider": _count(sample.provider or "unknown" for sample in samples),
-            "by_served_model": _count(sample.served_model or "unknown" for sample in samples),
+            **origins_of(samples),
         },
         "final_excerpts": _excerpts(checks),
         "all_excerpts": _excerpts(all_checks),
@@ -166,6 +179,7 @@ def _denominators(
             "re_asked": sum(turn.parse.re_asked for turn in record.turns),
             "unparsed": _unparsed(record),
             "unlisted_strategies": sum(not turn.parse.strategy_listed for turn in record.turns),
+            **origins_of(record.turns),
         },
         "claims": {
             kind: {

@@ -229,6 +229,8 @@ class AuditorTurn:
     dropped_hypotheses: tuple[str, ...] = ()
     """Ids of the turn before that are not in this one."""
     closing: bool = False
+    server: str | None = None
+    """The server that was asked."""
 
 
 # --- what the loop yields ------------------------------------------------------------------------
@@ -266,6 +268,7 @@ def turn_to_json(turn: AuditorTurn, run: str) -> Json:
         "usage": asdict(turn.usage),
         "cost_usd": as_number(turn.cost_usd),
         "latency_s": turn.latency_s,
+        "server": turn.server,
         "provider": turn.provider,
         "served_model": turn.served_model,
         "generation_id": turn.generation_id,

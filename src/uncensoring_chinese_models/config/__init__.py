@@ -8,7 +8,12 @@ from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config.addresses import host_of, is_near, is_private
-    from uncensoring_chinese_models.config.endpoints import Endpoint, Line, Settings
+    from uncensoring_chinese_models.config.endpoints import (
+        Endpoint,
+        Line,
+        Settings,
+        server_of,
+    )
     from uncensoring_chinese_models.config.environment import (
         cache_folder,
         child_environment,
@@ -53,6 +58,7 @@ __all__ = [
     "parse_mapping",
     "read_key",
     "require_extra",
+    "server_of",
 ]
 
 __getattr__ = lazy_door(__name__)

@@ -170,6 +170,23 @@ class Endpoint(Settings):
         return OPENROUTER_KEY if is_home and parts.port in (None, 443) else None
 
 
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def server_of(model: str, endpoint: Endpoint) -> str:
+    """Return the one name of the server that a model is asked at: its address, in one spelling.
+
+    A model of this package has no lasting address, so its own name stands for it: ``organism/hides``.
+    """
+    if endpoint.traits.is_ours:
+        return model
+    parts = urlsplit(endpoint.address)
+    host = (parts.hostname or "").lower()
+    name = f"[{host}]" if ":" in host else host
+    port = "" if parts.port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{name}{port}{parts.path.rstrip('/')}"
+
+
 class TargetEndpoint(Endpoint):
     """How the target is reached, and how prompts are written for it."""
 

@@ -11,7 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from uncensoring_chinese_models.config.endpoints import Endpoint, Line, Settings, TargetEndpoint
 from uncensoring_chinese_models.config.presets import preset_for_model
-from uncensoring_chinese_models.domain import Arm, Json, Language, RunKind
+from uncensoring_chinese_models.domain import Arm, Json, Language, Role, RunKind
 
 MAX_SAMPLES = 64
 """Limit of samples per arm and probe."""
@@ -222,6 +222,14 @@ class AuditConfig(Settings):
         for name, endpoint in _SIDES.items():
             _refuse_other_preset(name, getattr(self, name), getattr(self, endpoint))
         return self
+
+    @property
+    def models(self) -> dict[Role, tuple[str, Endpoint]]:
+        """The auditor and the target, each with its endpoint."""
+        return {
+            "auditor": (self.auditing_model, self.auditing_endpoint),
+            "target": (self.audited_model, self.audited_endpoint),
+        }
 
     @property
     def scoring(self) -> Literal["echo", "forced"] | None:

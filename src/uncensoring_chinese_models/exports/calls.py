@@ -59,6 +59,7 @@ def _sent(record: Json) -> Json:
     found: dict[str, Any] = {
         "call": record["call"],
         "attempt": record["attempt"],
+        "server": record["server"],
         "role": record["role"],
         "purpose": purpose,
         "iteration": int(iteration),

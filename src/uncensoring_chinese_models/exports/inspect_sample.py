@@ -272,7 +272,9 @@ class _Sample:
             completion=content,
             usage=_usage([{**(of.get("usage") or {}), "cost_usd": of.get("cost_usd")}]),
             time=fit(float, of.get("latency_s")),
-            metadata={name: _text(of.get(name)) for name in ("provider", "generation_id")},
+            metadata={
+                name: _text(of.get(name)) for name in ("server", "provider", "generation_id")
+            },
         )
 
     def conversation(self) -> tuple[list[Any], Any]:

@@ -44,6 +44,9 @@ class RunRow:
     languages: Annotated[str | None, "Languages of the config, joined by commas."]
     facts_file: Annotated[str | None, "Facts file of a probe run."]
     samples: Annotated[int, "Samples that are stored."]
+    servers: Annotated[
+        str | None, "Servers that these were asked at, joined by commas; rates mix them."
+    ]
     counted_arm: Annotated[
         str | None,
         "The arm that is counted in what follows: `assistant`; `all` if it was not sampled.",
@@ -137,6 +140,7 @@ class SampleRow:
     native_finish_reason: Annotated[str | None, "As the host behind it says."]
     error: Annotated[str | None, "Why it failed, or the host's words."]
     partial_text: Annotated[str | None, "Written before an error; never an answer."]
+    server: Annotated[str | None, "The server that was asked."]
     provider: Annotated[str | None, "Who answered, as the server says."]
     served_model: Annotated[str | None, "Which model answered, as the server says."]
     generation_id: Annotated[str | None, "The provider's own id of it."]
@@ -157,6 +161,7 @@ class CallRow:
     call: Annotated[str, "Name of the call; its attempts share it."]
     attempt: Annotated[int, "Number of the attempt, from 1."]
     role: Annotated[str, "`auditor` or `target`."]
+    server: Annotated[str | None, "The server that was asked."]
     purpose: Annotated[str | None, "`turn`, `re_ask`, `closing`, `sample`, `doctor` ..."]
     iteration: Annotated[int | None, "Which iteration."]
     arm: Annotated[str | None, "Arm, canary or language."]

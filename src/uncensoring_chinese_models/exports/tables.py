@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from uncensoring_chinese_models.audit import count_received, rate_of_withholding, received
+from uncensoring_chinese_models.audit import UNKNOWN, count_received, rate_of_withholding, received
 from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.calls import call_rows
@@ -90,6 +90,9 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
             "languages": _joined(settings.get("languages")),
             "facts_file": settings.get("facts"),
             "samples": len(samples),
+            "servers": _joined(
+                list(dict.fromkeys(each.get("server") or UNKNOWN for each in samples))
+            ),
             "counted_arm": ASKING_ARM if asked else "all",
             "judged_texts": withheld.n,
             "withheld": withheld.successes,

@@ -11,7 +11,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import AuditConfig, read_key
+from uncensoring_chinese_models.config import AuditConfig, read_key, server_of
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import ClientError, ConfigError
 from uncensoring_chinese_models.models.budget import PricedMeter
@@ -58,14 +58,6 @@ class ConnectedModel:
     price: Price | None
 
 
-def models_by_role(config: AuditConfig) -> dict[Role, tuple[str, Endpoint]]:
-    """Return the auditor and the target, each with its endpoint."""
-    return {
-        "auditor": (config.auditing_model, config.auditing_endpoint),
-        "target": (config.audited_model, config.audited_endpoint),
-    }
-
-
 @asynccontextmanager
 async def connect_models(
     config: AuditConfig, builtins: Builtins, notify: Notify
@@ -78,7 +70,7 @@ async def connect_models(
             ConnectedModel(role, model, endpoint, builtins[_builtin_name(model)](config), FREE)
             if endpoint.preset_name == "builtin"
             else await _reach(role, (model, endpoint), connect, opened, notify)
-            for role, (model, endpoint) in models_by_role(config).items()
+            for role, (model, endpoint) in config.models.items()
         ]
         refuse_unknown_prices(config, {side.role: side.price for side in sides})
         target = config.audited_endpoint
@@ -149,7 +141,7 @@ def refuse_unknown_models(config: AuditConfig, builtins: Builtins) -> None:
 
     A built-in auditor also rejects a config whose requirements it cannot meet.
     """
-    for model, endpoint in models_by_role(config).values():
+    for model, endpoint in config.models.values():
         _refuse_unknown_organism(model, endpoint)
     if config.audited_endpoint.preset_name == "builtin":
         raise ConfigError(
@@ -222,6 +214,7 @@ def wrap_client(
     notify: Notify,
 ) -> ModelClient:
     """Return the client with its layers: journal, retries, concurrency limit, budget."""
-    metered = Metered(side.api, record, PricedMeter(budget, side.price), in_flight, utc_now)
+    meter, server = PricedMeter(budget, side.price), server_of(side.model, side.endpoint)
+    metered = Metered(side.api, record, meter, in_flight, utc_now, server)
     limited = Limited(metered, side.endpoint.max_concurrency)
     return Journaled(Retrying(limited, config.retries, in_flight, notify), record, in_flight)

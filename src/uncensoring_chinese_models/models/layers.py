@@ -233,8 +233,10 @@ class Metered:
         meter: Meter,
         in_flight: InFlight,
         now: Callable[[], str],
+        server: str | None = None,
     ) -> None:
         self._inner = inner
+        self._server = server
         self._record = record
         self._meter = meter
         self._stopping = in_flight.stopping
@@ -245,15 +247,16 @@ class Metered:
         if self._stopping.is_set():
             raise InterruptedRunError("Stopped before the request was sent.")
         reserved = self._meter.reserve(call)
-        attempt = self._record.sent(call, reserved)
+        attempt = self._record.sent(call, reserved, self._server)
         try:
             reply = await self._inner.complete(call)
         except ClientError as err:
-            err.finished_at = self._now()
+            err.finished_at, err.server = self._now(), self._server
             self._record.attempted(call, attempt, err)
             self._meter.settle(reserved, err)
             raise
-        reply = replace(self._meter.priced(reply), finished_at=self._now())
+        priced = self._meter.priced(reply)
+        reply = replace(priced, finished_at=self._now(), server=self._server)
         self._record.attempted(call, attempt, reply)
         self._meter.settle(reserved, reply)
         return reply

@@ -49,8 +49,8 @@ class CallRecord(Protocol):
         """Return the recorded answer to this call, or None."""
         ...
 
-    def sent(self, call: Call, reservation: Reservation) -> int:
-        """Record that an attempt is about to be sent; return its number."""
+    def sent(self, call: Call, reservation: Reservation, server: str | None = None) -> int:
+        """Record that an attempt is about to be sent to this server; return its number."""
         ...
 
     def attempted(self, call: Call, attempt: int, result: Reply | ClientError) -> None:

@@ -214,6 +214,7 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         delivery="failed",
         timestamp=result.finished_at,
         role_tokens_in_prompt=planned.role_tokens,
+        server=result.server,
     )
     if not isinstance(result, Reply):
         return replace(sample, error=result.message, partial_text=result.partial_text)

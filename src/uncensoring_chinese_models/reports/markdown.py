@@ -15,6 +15,8 @@ from uncensoring_chinese_models.reports.sentences import (
     counted,
     place_of,
     rate_lines,
+    server_lines,
+    unchecked_servers,
     why_unsupported,
 )
 from uncensoring_chinese_models.text import escape
@@ -48,6 +50,8 @@ def _lines(summary: Json) -> Iterator[str]:
     doctor = summary.get("doctor")
     if doctor is not None:
         yield f"- endpoint checks (doctor): {_checks(doctor)}"
+        yield from (f"- {as_markdown(line)}" for line in unchecked_servers(summary))
+    yield from (f"- {as_markdown(line)}" for line in server_lines(summary))
     if summary["kind"] == "probe":
         yield from (
             "",

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.audit import ORIGINS, UNKNOWN
 from uncensoring_chinese_models.rates import Rate, in_words
 from uncensoring_chinese_models.text import escape
 
@@ -45,6 +46,69 @@ def rate_lines(summary: Json) -> Iterator[str]:
         without = summary["total_iterations"] - predictions.total
         beside = f"; {without} probes had no prediction" if without else ""
         yield f"Predictions that came true: {in_words(predictions, 'predictions')}{beside}"
+    yield from _mixed_rates(summary)
+
+
+def _mixed_rates(summary: Json) -> Iterator[str]:
+    """Warn of rates over samples of several servers, hosts or models, and give those of each server."""
+    samples = summary["denominators"]["samples"]
+    for line in mixture_lines(samples, "samples"):
+        yield f"{line} The rates mix these."
+    if "server" in samples["mixed"]:
+        for server, withheld in summary["rates"]["withheld"]["by_server"].items():
+            yield f"Withheld, {escape(server)}: {in_words(Rate(**withheld), 'texts')}"
+    yield from mixture_lines(summary["denominators"]["turns"], "turns of the auditor")
+
+
+def mixture_lines(counts: Json, what: str) -> Iterator[str]:
+    """Say where samples or turns come from, if it is not all from one server, host and model.
+
+    Args:
+        counts: what `count_origins` returned.
+        what: "samples" or "turns of the auditor".
+    """
+    for name in counts["mixed"]:
+        found = dict(counts[f"by_{name}"])
+        silent = found.pop(UNKNOWN, 0)
+        parts = [f"{count} from {escape(origin)}" for origin, count in found.items()]
+        parts += [f"{silent} {UNKNOWN}"] if silent else []
+        yield f"The {what} are not all from one {ORIGINS[name]}: {', '.join(parts)}."
+
+
+def server_lines(summary: Json) -> Iterator[str]:
+    """Say which servers answered each role, and whether there was more than one."""
+    servers = summary["servers"]
+    listed = [f"{role} {servers_told(servers[role])}" for role in ("target", "auditor")]
+    yield f"servers: {'; '.join(listed)}"
+    several = [role for role in ("target", "auditor") if is_mixed(servers[role])]
+    if several:
+        yield f"The {' and the '.join(several)} of this run was answered by more than one server."
+
+
+def is_mixed(servers: Sequence[Json]) -> bool:
+    """Tell whether more than one server answered."""
+    return sum(bool(each["calls"]) for each in servers) > 1
+
+
+def servers_told(servers: Sequence[Json]) -> str:
+    """List the servers of a role, with the calls that each answered where there are several."""
+    if len(servers) == 1:
+        return escape(servers[0]["server"])
+    told = [f"{escape(each['server'])} ({counted(each['calls'], 'call')})" for each in servers]
+    return " and ".join(told) or "none"
+
+
+def unchecked_servers(summary: Json) -> Iterator[str]:
+    """Say which servers answered without having been checked by the doctor."""
+    doctor = summary.get("doctor")
+    if doctor is None:
+        return
+    found: dict[str, None] = {}
+    for role, checked in doctor["servers"].items():
+        asked = [each["server"] for each in summary["servers"][role]]
+        found.update(dict.fromkeys(server for server in asked if server not in checked))
+    if found:
+        yield f"The doctor did not check {' and '.join(map(escape, found))}."
 
 
 def _history(summary: Json) -> Iterator[str]:

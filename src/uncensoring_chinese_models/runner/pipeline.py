@@ -7,8 +7,7 @@ gives the same bytes.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import (
@@ -19,7 +18,7 @@ from uncensoring_chinese_models.audit import (
     summarise,
     turn_to_json,
 )
-from uncensoring_chinese_models.domain import Price, Response
+from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.measure import likelihood_to_json, parse_facts, score_facts
 from uncensoring_chinese_models.models import (
@@ -32,15 +31,20 @@ from uncensoring_chinese_models.models import (
     refuse_failed,
     warnings_of,
 )
-from uncensoring_chinese_models.runs import parse_run, response_to_json, run_name
+from uncensoring_chinese_models.runs import (
+    parse_run,
+    prices_from_json,
+    response_to_json,
+    run_name,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Sequence
 
     from uncensoring_chinese_models.audit import AuditEvent
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Json, Role
-    from uncensoring_chinese_models.models import Gate, ModelClient, Notify
+    from uncensoring_chinese_models.models import CheckResult, Gate, ModelClient, Notify
     from uncensoring_chinese_models.runs import Journal, RunStore
 
 
@@ -66,8 +70,6 @@ class Parts:
     gate: Gate
     journal: Journal
     store: RunStore
-    prices: Mapping[str, Price | None]
-    """The prices of both models; a replay takes them from the journal."""
 
     @property
     def clients(self) -> dict[Role, ModelClient]:
@@ -132,29 +134,26 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
 
 async def _check_up(parts: Parts, notify: Notify) -> Json:
     """Let the doctor check both endpoints before the first probe; return its verdicts in short."""
-    prices = parts.journal.decide("doctor/prices", lambda: _prices_to_json(parts.prices))
-    subjects = checked_endpoints(parts.config, Sampler(parts.config), _prices_from_json(prices))
+    prices = prices_from_json(parts.journal.process["prices"])
+    subjects = checked_endpoints(parts.config, Sampler(parts.config), prices)
     diagnoses = await examine(subjects, parts.clients)
     parts.store.write_doctor(doctor_to_json(diagnoses))
     for line in warnings_of(diagnoses):
         notify(Notice(line))
     if parts.config.doctor == "require":
         refuse_failed(diagnoses)
-    return in_short(diagnoses)
+    return {**in_short(diagnoses), "servers": _servers_checked(diagnoses, parts.journal)}
 
 
-def _prices_to_json(prices: Mapping[str, Price | None]) -> Json:
-    return {
-        role: None if price is None else list(map(str, astuple(price)))
-        for role, price in prices.items()
-    }
-
-
-def _prices_from_json(prices: Json) -> dict[str, Price | None]:
-    return {
-        role: None if price is None else Price(*map(Decimal, price))
-        for role, price in prices.items()
-    }
+def _servers_checked(diagnoses: Sequence[CheckResult], journal: Journal) -> dict[str, list[str]]:
+    """Return the servers that canaries were sent to, by role: a run may continue at others."""
+    canaries = [name for each in diagnoses for name in each.canaries]
+    found: dict[str, list[str]] = {}
+    for role in ("auditor", "target"):
+        servers = journal.servers_of(name for name in canaries if f"/{role}/" in name)
+        if servers:
+            found[role] = servers
+    return found
 
 
 def _store(store: RunStore, event: AuditEvent, run: str) -> None:

@@ -17,7 +17,6 @@ from uncensoring_chinese_models.models import (
     canary_bounds,
     checked_endpoints,
     find_price,
-    models_by_role,
     open_session,
     refuse_unknown_models,
     refuse_unknown_prices,
@@ -51,7 +50,7 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
     asks = config.auditor_prompt == "continuation"
     planned = sampler.plan(1, PROBE, QUESTION if asks else None)
     prices: dict[str, Price | None] = {}
-    sides = models_by_role(config)
+    sides = config.models
     refuse_unknown_models(config, BUILTINS)
     texts = texts_of(config)
     async with open_session() as session:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import AuditConfig
+from uncensoring_chinese_models.audit import servers_of
+from uncensoring_chinese_models.config import AuditConfig, server_of
 from uncensoring_chinese_models.errors import BudgetExceededError, ResumeMismatchError
 from uncensoring_chinese_models.models import BudgetMeter, canary_bounds, describe
-from uncensoring_chinese_models.runs import RunStore, is_run_header, read_run_tree
+from uncensoring_chinese_models.runs import RunStore, is_run_header, read_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Attempt, Json
     from uncensoring_chinese_models.models import Subject
     from uncensoring_chinese_models.runs import Journal
 
@@ -34,7 +35,7 @@ def summary_if_final(config: AuditConfig, folder: Path) -> Json | None:
     store = RunStore.existing(folder)
     if not store.is_finished:
         return None
-    read_run_tree(folder)  # refuses what is not a run of this format
+    read_run(folder)  # refuses what is not a run of this format
     summary = store.read_summary()
     if summary.get("status") not in FINAL_STATUSES:
         return None
@@ -98,6 +99,28 @@ def refuse_uncovered_canaries(
             f"({describe(bounds)} in the worst case); nothing was sent, and the run is as it was. "
             "Raise the budget, or resume with doctor=off."
         )
+
+
+def notes_on_resuming(config: AuditConfig, journal: Journal) -> Iterator[str]:
+    """Yield what a person should know of the run so far: what is free, who answered, what was lost."""
+    if journal.attempts:
+        yield "Resuming: what the journal holds is shown again, for free."
+    yield from _changed_servers(config, journal.attempts)
+    if journal.cut_bytes:
+        yield "The journal's torn last line was cut off; all else is kept."
+
+
+def _changed_servers(config: AuditConfig, attempts: Sequence[Attempt]) -> Iterator[str]:
+    """Yield a warning for each role that goes on at another server than the one that answered."""
+    so_far = servers_of(attempts)
+    for role, (model, endpoint) in config.models.items():
+        answered = [each["server"] for each in so_far[role] if each["calls"]]
+        now = server_of(model, endpoint)
+        if any(server != now for server in answered):
+            yield (
+                f"warning: the {role} was answered by {' and '.join(answered)} so far; the run "
+                f"continues with {now}. Its report names {'both' if len({*answered, now}) == 2 else 'all'}."
+            )
 
 
 def _differences(before: Json, after: Json, prefix: str = "") -> Iterator[str]:

@@ -41,12 +41,13 @@ from uncensoring_chinese_models.runner.builtins import BUILTINS
 from uncensoring_chinese_models.runner.pipeline import Parts, run_pipeline
 from uncensoring_chinese_models.runner.resume import (
     FINAL_STATUSES,
+    notes_on_resuming,
     refuse_other_config,
     refuse_other_run,
     refuse_uncovered_canaries,
     summary_if_final,
 )
-from uncensoring_chinese_models.runs import Journal, RunStore, run_name
+from uncensoring_chinese_models.runs import Journal, RunStore, prices_to_json, run_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -111,24 +112,18 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
                 endpoints = checked_endpoints(config, sampler, prices)
                 refuse_uncovered_canaries(config, endpoints, journal)
 
-        with _open_run(loaded, resume, check) as (store, journal):
+        with _open_run(loaded, resume, prices, check) as (store, journal):
             budget = BudgetMeter(config.budget)
             budget.charge_past(journal.attempts)
             gate = BudgetGate(budget, prices, journal)
             observer.started(store.folder, config)
-            if journal.attempts:
-                observer.notice(
-                    Notice("Resuming: what the journal holds is shown again, for free.")
-                )
-            if journal.cut_bytes:
-                observer.notice(
-                    Notice("The journal's torn last line was cut off; all else is kept.")
-                )
+            for line in notes_on_resuming(config, journal):
+                observer.notice(Notice(line))
             auditor, target = (
                 wrap_client(side, config, journal, budget, in_flight, observer.notice)
                 for side in sides
             )
-            parts = Parts(config, auditor, target, gate, journal, store, prices)
+            parts = Parts(config, auditor, target, gate, journal, store)
             try:
                 summary = await run_pipeline(
                     parts, lambda event: observer.event(event, budget), observer.notice
@@ -164,7 +159,10 @@ def refuse_hopeless_budget(
 
 @contextmanager
 def _open_run(
-    loaded: LoadedConfig, resume: Path | None, check: Callable[[Journal], None]
+    loaded: LoadedConfig,
+    resume: Path | None,
+    prices: Mapping[str, Price | None],
+    check: Callable[[Journal], None],
 ) -> Iterator[tuple[RunStore, Journal]]:
     """Lock a new run directory, or one that is resumed and passes the check, and open its journal."""
     config = loaded.settings
@@ -179,6 +177,7 @@ def _open_run(
         "package_version": __version__,
         "python_version": platform.python_version(),
         "config": config.model_dump(mode="json"),
+        "prices": prices_to_json(prices),
     }
     with store.lock():
         journal = Journal.open(store.journal_path, utc_now)

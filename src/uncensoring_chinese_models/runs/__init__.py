@@ -21,7 +21,12 @@ if TYPE_CHECKING:
         looks_like_run,
         refuse_in_run,
     )
-    from uncensoring_chinese_models.runs.format import as_number, response_to_json
+    from uncensoring_chinese_models.runs.format import (
+        as_number,
+        prices_from_json,
+        prices_to_json,
+        response_to_json,
+    )
     from uncensoring_chinese_models.runs.journal import Journal
     from uncensoring_chinese_models.runs.reading import (
         JUDGED,
@@ -94,6 +99,8 @@ __all__ = [
     "looks_like_run",
     "open_plain",
     "parse_run",
+    "prices_from_json",
+    "prices_to_json",
     "read_finished_run",
     "read_header",
     "read_line",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import Reply, Token, Usage
+from uncensoring_chinese_models.domain import Price, Reply, Token, Usage
 from uncensoring_chinese_models.errors import (
     ClientError,
     FatalError,
@@ -15,6 +15,8 @@ from uncensoring_chinese_models.errors import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from uncensoring_chinese_models.domain import Json, Response, Sample
 
 
@@ -64,6 +66,7 @@ def reply_to_json(reply: Reply) -> Json:
     """Return a reply as the journal holds it."""
     cost = None if reply.cost_usd is None else str(reply.cost_usd)
     data = {**asdict(reply), "cost_usd": cost}
+    del data["server"]  # the line of the attempt's sending names it
     if not reply.tokens:  # most replies have none
         del data["tokens"]
     return data
@@ -89,3 +92,19 @@ def error_from_json(data: Json) -> ClientError:
     cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
     fields = {name: data[name] for name in _ERROR_FIELDS}
     return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)
+
+
+def prices_to_json(prices: Mapping[str, Price | None]) -> Json:
+    """Return prices by role as the journal holds them: per token of input and output, per request."""
+    return {
+        role: None if price is None else list(map(str, astuple(price)))
+        for role, price in prices.items()
+    }
+
+
+def prices_from_json(prices: Json) -> dict[str, Price | None]:
+    """Return the prices that the journal holds."""
+    return {
+        role: None if price is None else Price(*map(Decimal, price))
+        for role, price in prices.items()
+    }

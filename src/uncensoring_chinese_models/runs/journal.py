@@ -7,7 +7,7 @@ returns the replies that were paid for.
 ::
 
     header    format (`schema`), kind, versions, settings, seed, started_at
-    sent      an attempt is about to be sent: call, hash of the request, reserved budget
+    sent      an attempt is about to be sent: call, server, hash of the request, reserved budget
     attempt   how it ended: the whole reply, or the error
     done      the call is settled; with its error, if no attempt succeeded
     decision  a decision that depends on the budget, and so does not follow from the replies
@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
@@ -49,12 +49,12 @@ from uncensoring_chinese_models.runs.format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from uncensoring_chinese_models.domain import Call, Json, Role, Status
 
-PROCESS = ("package_version", "python_version", "config")
+PROCESS = ("package_version", "python_version", "config", "prices")
 """What the header says about the process that began the run, and `resumed` about a later one."""
 
 
@@ -72,6 +72,8 @@ class _Held:
 
     request: str
     role: Role
+    server: str | None = None
+    """The server of the last attempt."""
     result: Reply | ClientError | None = None
     attempts: int = 0
     may_differ: bool = False
@@ -180,11 +182,12 @@ class Journal:
             )
         return held.result
 
-    def sent(self, call: Call, reservation: Reservation) -> int:
-        """Record that an attempt is about to be sent; return its number."""
+    def sent(self, call: Call, reservation: Reservation, server: str | None = None) -> int:
+        """Record that an attempt is about to be sent to this server; return its number."""
         held = self._held.get(str(call.key))
         number = 1 if held is None else held.attempts + 1
         record: Json = {"type": "sent", "call": str(call.key), "role": call.key.role}
+        record["server"] = server
         record |= {"attempt": number, "at": self._now(), "request": request_hash(call)}
         usd = None if reservation.usd is None else str(reservation.usd)
         record["reserved"] = {"usd": usd, "tokens": reservation.tokens}
@@ -258,7 +261,9 @@ class Journal:
             case "attempt":
                 self._apply_attempt(record)
             case "done" if record["error"] is not None:
-                self._held[record["call"]].result = error_from_json(record["error"])
+                held = self._held[record["call"]]
+                held.result = error_from_json(record["error"])
+                held.result.server = held.server
             case "decision":
                 self._decisions[record["name"]] = record["value"]
             case "resumed":
@@ -277,21 +282,28 @@ class Journal:
         if held.request != record["request"]:  # asked anew after a reopened call
             held = fresh
         self._held[record["call"]] = held  # in the order in which calls were last sent
-        held.attempts = record["attempt"]
+        held.attempts, held.server = record["attempt"], record["server"]
         self.footer = None  # a run that sends has not finished
         usd = record["reserved"]["usd"]
         reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
-        self._attempts[record["call"], record["attempt"]] = Attempt(held.role, reserved, None)
+        name = (record["call"], record["attempt"])
+        self._attempts[name] = Attempt(held.role, reserved, None, held.server)
 
     def _apply_attempt(self, record: Json) -> None:
         held, name = self._held[record["call"]], (record["call"], record["attempt"])
+        sent = self._attempts[name]
         result: Reply | ClientError
         if "reply" in record:
-            result = held.result = reply_from_json(record["reply"])
+            result = held.result = replace(reply_from_json(record["reply"]), server=sent.server)
         else:
             result = error_from_json(record["error"])
-        before = self._attempts[name]
-        self._attempts[name] = Attempt(before.role, before.reserved, result)
+            result.server = sent.server
+        self._attempts[name] = replace(sent, result=result)
+
+    def servers_of(self, calls: Iterable[str]) -> list[str]:
+        """Return the servers that these calls were last sent to, each once."""
+        held = (self._held.get(name) for name in calls)
+        return list(dict.fromkeys(each.server for each in held if each and each.server))
 
     def _what_ended_the_run(self) -> list[str]:
         """Return the calls that ended the run: the last auditor call, or the target's failed calls."""

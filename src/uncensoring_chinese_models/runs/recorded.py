@@ -42,6 +42,7 @@ class RecordedSample(_Recorded):
     text: Text | None = None
     reasoning: Text | None = None
     finish_reason: Text | None = None
+    server: Text | None = None
     provider: Text | None = None
     error: Text | None = None
     usage: RecordedUsage = RecordedUsage()
@@ -164,7 +165,6 @@ class _Spends(_Recorded):
 
 class _Endpoint(_Recorded):
     preset: Any = None
-    base_url: Text | None = None
     template: Any = None
 
 

@@ -40,6 +40,8 @@ _OUR_WORDS = frozenset(
     {"error", "message", "status_detail", "problems", "comment", "auditor_prompt"}
 )
 """Keys whose texts we, a server's error or the user wrote."""
+_SETTLED = frozenset({"config", "settings", "served_model", "server", "servers"})
+"""Keys whose texts are settings, or addresses and names of ours."""
 _MACHINE = re.compile(
     r"(?<![\w.-])(?:[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[\w-]+(?:\.[\w-]+)+)(?![\w-])"
     r"|(?<=\[)[0-9a-fA-F:]+:[0-9a-fA-F:.]*(?=\])|(?<=\bhost )[\w.-]+(?=:[0-9])"
@@ -140,7 +142,7 @@ def _walk(value: Any, key: str) -> Iterator[tuple[str, str]]:
             pending += [(child, name) for child in item]
         elif isinstance(item, dict):
             for child_key, child in item.items():
-                settled = name == "config" or child_key in ("config", "settings", "served_model")
+                settled = name == "config" or child_key in _SETTLED
                 pending.append((child, "config" if settled else str(child_key)))
-                if name == "by_served_model":
+                if name in ("by_served_model", "by_server"):
                     pending.append((str(child_key), "config"))

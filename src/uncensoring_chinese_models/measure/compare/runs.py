@@ -157,7 +157,6 @@ def _names(folders: Sequence[Path]) -> list[str]:
 def _samples_of(folder: Path, name: str, files: RunFiles, facts: Facts) -> Iterator[ComparedSample]:
     config = read_summary(files.ended).config
     endpoint = config.audited_endpoint
-    address = f"{endpoint.preset} {endpoint.base_url or ''}"
     responses = read_responses(files.responses)
     judged = judge_asked_samples(responses, facts)
     if not judged:
@@ -165,20 +164,20 @@ def _samples_of(folder: Path, name: str, files: RunFiles, facts: Facts) -> Itera
             f"{folder} did not ask for the facts of {facts.topic}; nothing was compared. Make a run "
             "that does with ucm probe CONFIG."
         )
-    is_own = is_own_server(endpoint.preset, endpoint.base_url)
     recorded: dict[Place, RecordedSample] = {
         (r.iteration, s.arm, s.index): s for r in responses for s in r.samples
     }
     for each in judged:
         sample = recorded[each.iteration, each.arm, each.sample]
-        host = sample.provider or address
+        host = sample.provider or sample.server or str(endpoint.preset)
+        is_own = is_own_server(endpoint.preset, sample.server)
         yield ComparedSample(name, config.audited_model, host, each, sample, is_own)
 
 
-def is_own_server(preset: object, base_url: str | None) -> bool:
+def is_own_server(preset: object, server: str | None) -> bool:
     """Return whether the user probably runs the server."""
     return (preset in PRESETS and PRESETS[str(preset)].self_hosted) or (
-        base_url is not None and is_near(base_url)
+        server is not None and is_near(server)
     )
 
 

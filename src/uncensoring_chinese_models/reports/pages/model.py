@@ -6,9 +6,10 @@ A pure function of the run's files, so the same run always gives the same page.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
+from uncensoring_chinese_models.audit import count_origins
 from uncensoring_chinese_models.domain import WITHHELD, Json, RunKind, SampleLabel
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.measure import Facts, parse_facts
@@ -25,7 +26,13 @@ from uncensoring_chinese_models.reports.pages.probes import (
     probes_of,
 )
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
-from uncensoring_chinese_models.reports.sentences import rate_lines, why_unsupported
+from uncensoring_chinese_models.reports.sentences import (
+    mixture_lines,
+    rate_lines,
+    server_lines,
+    unchecked_servers,
+    why_unsupported,
+)
 from uncensoring_chinese_models.runs import RunFiles
 
 OWN = "report.html"
@@ -105,6 +112,10 @@ class RunView:
     facts_told: str
     """How many facts were asked for, and in how many languages."""
     doctor: list[Json]
+    unchecked: list[str]
+    """Which servers answered without having been checked by the doctor."""
+    servers: list[str]
+    """Which servers answered each role."""
     settings: Json
     template: Json | None
     versions: Json
@@ -149,7 +160,7 @@ def _view(files: RunFiles) -> RunView:
         started_at=told.get("started_at") or files.header.get("started_at") or "",
         finished_at=told.get("finished_at"),
         kind=files.kind,
-        verdict=verdict(summary, labels, matrix),
+        verdict=[*verdict(summary, labels, matrix), *_mixture(files)],
         labels={arm: dict(counts) for arm, counts in labels.items()},
         claims=_claims(told.get("claims") or (), cards),
         conclusion=(told.get("final_summary") or {}).get("conclusion"),
@@ -164,11 +175,20 @@ def _view(files: RunFiles) -> RunView:
         spend=told.get("spend") or {},
         facts_told=facts_told(matrix["facts"]) if matrix else "",
         doctor=list((files.doctor or {}).get("checks") or ()),
+        unchecked=[] if summary is None else list(unchecked_servers(summary)),
+        servers=[] if summary is None else list(server_lines(summary)),
         settings=settings,
         template=told.get("template"),
         versions=told.get("versions") or {},
         sha256={name: each for name, each in (told.get("sha256") or {}).items() if name != OWN},
     )
+
+
+def _mixture(files: RunFiles) -> Iterator[str]:
+    """Say where the samples come from, if not all are from one server, host and model."""
+    samples = [sample for response in files.responses for sample in response["samples"]]
+    for line in mixture_lines(count_origins(samples), "samples"):
+        yield f"{line} The rates mix these."
 
 
 def _marks(turns: Sequence[Json]) -> dict[Place, list[tuple[int, int]]]:

@@ -29,7 +29,7 @@ class SampleView:
     reasoning: str | None
     error: str | None
     about: list[str]
-    """Its delivery, length and provider."""
+    """Its delivery, length, server and provider."""
     is_cited: bool
 
 
@@ -134,6 +134,7 @@ def _about(sample: Json) -> list[str]:
     told = [
         sample["delivery"] if sample["delivery"] != "complete" else None,
         f"{tokens} tokens" if tokens is not None else None,
+        sample.get("server"),
         sample.get("provider"),
         "role tokens in the probe" if sample.get("role_tokens_in_prompt") else None,
     ]

@@ -195,8 +195,16 @@ def _settings(run: RunFiles, summary: Json, kind: Kind, sheet: Sheet | None) -> 
         found["judged_by"] = sheet.judged_by
     endpoint = run.settings.get("audited_endpoint") or {}
     found["endpoint"] = str(endpoint.get("preset"))
+    found["servers"] = _servers(run)
     found["package"] = str((summary.get("versions") or {}).get("package"))
     return found
+
+
+def _servers(run: RunFiles) -> str:
+    """Return the servers of the samples; those inside this program differ by their model alone."""
+    asked = dict.fromkeys(s.get("server") for r in run.responses for s in r["samples"])
+    own = str(run.settings["audited_model"])
+    return " and ".join(str(each) for each in asked if each != own) or "this program"
 
 
 def _tallies(response: Json) -> list[ProbeTally]:
