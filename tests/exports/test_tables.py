@@ -21,7 +21,7 @@ from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError, Us
 from uncensoring_chinese_models.exports.document import column_lines
 from uncensoring_chinese_models.exports.loading import Run
 from uncensoring_chinese_models.exports.rows import TABLES, columns_of, fit
-from uncensoring_chinese_models.runs.chain import SCHEMA
+from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
 from uncensoring_chinese_models.runs.reading import parse_run
 
 pytestmark = pytest.mark.wire
@@ -128,8 +128,8 @@ def test_failed_attempts_are_rows(tmp_path):
         sent("001/target/sample/raw/0", 2),
         sent("001/auditor/turn/0", 1),
     ]
-    journal = "".join(json.dumps(line) + "\n" for line in lines) + '{"type": "att'
-    calls = Run(parse_run("x", {"journal.jsonl": journal.encode()})).calls
+    journal = b"".join(sealed(line, START) + b"\n" for line in lines) + b'{"type": "att'
+    calls = Run(parse_run("x", {"journal.jsonl": journal})).calls
 
     assert [row.outcome for row in calls] == ["error", "lost", "lost"]
     assert (calls[0].status, calls[0].error, calls[0].cost_usd) == (429, "429", 0.5)
@@ -140,6 +140,7 @@ def test_failed_attempts_are_rows(tmp_path):
 def sent(call, attempt):
     reserved = {"usd": "0.25", "tokens": 7}
     told = {"type": "sent", "call": call, "attempt": attempt, "role": call.split("/")[1]}
+    told["server"] = "https://example.com/v1"
     return {**told, "at": "2026-01-02T03:04:05Z", "request": "0" * 64, "reserved": reserved}
 
 

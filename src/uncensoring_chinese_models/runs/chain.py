@@ -26,6 +26,8 @@ START = "0" * 64
 """What the first line gives as the hash of the line before it."""
 LINKS = ("prev", "sha256")
 """The keys that link a line to the chain."""
+TYPES = ("header", "sent", "attempt", "done", "decision", "resumed", "footer")
+"""The types of lines (`journal` says what they mean)."""
 RUN_KINDS = ("audit", "probe")
 """The kinds of record that are runs; the doctor and judges leave journals, too."""
 _VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
@@ -59,6 +61,10 @@ def read_line(line: bytes, *, is_header: bool) -> Json:
         raise ValueError("is not a journal record") from None
     if is_header and (record.get("schema") != SCHEMA or links[1] != "header"):
         raise ValueError(f"is not a header of format {SCHEMA}")
+    if not is_header and links[1] == "header":
+        raise ValueError("is a second header")
+    if links[1] not in TYPES:
+        raise ValueError(f"has the type {links[1]!r:.40}, which is none")
     if not _is_sealed(line, record):
         raise ValueError("was altered: its own sha256 does not fit")
     return dict(record)

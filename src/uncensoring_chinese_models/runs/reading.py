@@ -46,7 +46,7 @@ class RunFiles:
     """The judgements of `ucm judge`, by facts file; those of judges come before those of patterns."""
     journal: bytes = b""
     header: Json = field(default_factory=dict)
-    """The first line of the journal; empty if it is missing or damaged."""
+    """The first line of the journal; empty if there is none yet."""
     folder: Path | None = None
     """Where it lies; None for an archive."""
     summary_sha256: str | None = None
@@ -120,7 +120,8 @@ def parse_run(
     """Return what the bytes of a run's files hold.
 
     Raises:
-        CorruptRunError: a file is not JSON, or not what a run writes there.
+        CorruptRunError: a file is not JSON, or not what a run writes there; or the journal does not
+            begin with its header.
     """
     found = {
         path: _parsed(f"{name}/{path}", content)
@@ -131,6 +132,12 @@ def parse_run(
     if summary is not None and not isinstance(summary.get("config"), dict):
         raise CorruptRunError(f"{name}/summary.json is not what a run writes: it has no config.")
     journal = files.get("journal.jsonl", b"")
+    header = parse_header(journal)
+    if not header and b"\n" in journal:
+        raise CorruptRunError(
+            f"{name}/journal.jsonl does not begin with a header that this version can read; "
+            "ucm verify says what is wrong with it."
+        )
     return RunFiles(
         name,
         parse_mapping(files.get("config.yaml", b"{}"), f"{name}/config.yaml"),
@@ -141,7 +148,7 @@ def parse_run(
         found.get("likelihood.json"),
         judged,
         journal,
-        parse_header(journal),
+        header,
         folder,
         None if summary is None else hashlib.sha256(files["summary.json"]).hexdigest(),
     )
