@@ -207,7 +207,10 @@ def test_readme_names_the_package_and_the_version(run, tmp_path):
     with zipfile.ZipFile(path) as opened:
         members = {name: opened.read(name) for name in opened.namelist()}
     text = members["README.txt"].decode()
-    assert f"uncensoring-chinese-models, version {__version__}, which made the run" in text
+    assert (
+        f"uncensoring-chinese-models, version {__version__}, which the run names as its maker"
+        in text
+    )
 
     members["README.txt"] = b"Trust me."
     members["MANIFEST.sha256"] = manifest(members)

@@ -11,15 +11,16 @@ from typing import Any
 
 import pytest
 
-from tests.support import audit_here, audited_provider, rewrite
+from tests.support import audit_here, audited_provider, rewrite, run_here
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.cli.verify import verify
-from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.errors import FatalError, RunStoreError
+from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runs import untrusted as run_tree
 from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash, sealed
 from uncensoring_chinese_models.runs.untrusted import RunTree
 from uncensoring_chinese_models.verify.diff import json_differences
-from uncensoring_chinese_models.verify.excerpts import is_quoted_at
+from uncensoring_chinese_models.verify.excerpts import is_quoted_at, read_excerpts
 from uncensoring_chinese_models.verify.verification import verify_run, verify_tree
 
 
@@ -29,6 +30,19 @@ def made(tmp_path_factory):
     with audited_provider(false_quote_every=2) as provider:
         sampling = {"arms": ["user_persona", "assistant"], "n": 2}
         yield audit_here(tmp_path_factory.mktemp("made"), provider, sampling=sampling).folder
+
+
+@pytest.fixture(scope="module")
+def resumed(tmp_path_factory):
+    """A run that was interrupted and resumed."""
+    folder = tmp_path_factory.mktemp("resumed")
+    with audited_provider() as provider:
+        provider.fail("402", api="completions", times=None, after=1)
+        with pytest.raises(FatalError):
+            audit_here(folder, provider)
+        provider.heal()
+        (broken,) = (folder / "runs").glob("[!.]*")
+        return audit_here(folder, provider, resume=broken).folder
 
 
 @pytest.fixture
@@ -94,16 +108,19 @@ def test_prompt_file_is_in_the_run(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("journal", [None, b"", b'{"type": "hea'])
-def test_run_that_was_killed_at_once_holds(tmp_path, journal):
-    """A folder with a config and no line of a journal is a run that has not begun."""
+def test_run_that_was_killed_at_once_is_not_said_to_hold(tmp_path, journal, capsys):
+    """A folder with a config and no line of a journal is a run that has not begun: nothing is wrong,
+    and nothing could be checked."""
     (tmp_path / "config.yaml").write_text("topic: T\nauditing_model: a/b\naudited_model: c/d\n")
     if journal is not None:
         (tmp_path / "journal.jsonl").write_bytes(journal)
 
     result = verify_run(tmp_path)
 
-    assert (result.holds, result.ended) == (True, False)
+    assert (result.verdict, result.holds, result.ended) == ("not done", False, False)
     assert [check.verdict for check in result.checks[:3]] == ["not done"] * 3
+    assert verify(str(tmp_path)) == 7
+    assert "could be checked" in capsys.readouterr().out.splitlines()[-1]
 
 
 def test_torn_last_line_is_an_interruption(run):
@@ -195,7 +212,8 @@ def test_journal_that_cannot_be_read_is_not_said_to_be_absent(run, tmp_path):
 
     result = verify_run(run)
 
-    assert [check.verdict for check in result.checks] == ["wrong", "not done", "not done", "holds"]
+    verdicts = [check.verdict for check in result.checks]
+    assert verdicts == ["wrong", "not done", "not done", "holds", "not done"]
     assert said(run) == ["journal.jsonl: is a symbolic link; it was not followed"]
 
 
@@ -339,7 +357,7 @@ def test_hidden_file_is_no_part_of_the_run(run):
     result = verify_run(run)
 
     assert result.holds
-    assert result.notes == ("Hidden files, not part of the run, and not read: .DS_Store, .git/.",)
+    assert "Hidden files, not part of the run, and not read: .DS_Store, .git/." in result.notes
 
 
 def test_journal_that_was_cut_short_is_named(run):
@@ -450,6 +468,51 @@ def test_words_stand_there_or_not(excerpt, start, end, stands):
     assert is_quoted_at(excerpt, "about three hundred dead.", start, end) is stands
 
 
+@pytest.mark.parametrize(
+    ("start", "end", "in_spill", "holds"),
+    [
+        (0, 5, False, True),
+        (0, 5, True, False),
+        (6, 11, True, True),
+        (6, 11, False, False),
+        (0, 11, True, True),
+        (0, 11, False, False),
+        (6, 11, None, True),
+        (6, 11, "yes", False),
+    ],
+)
+def test_excerpt_says_truly_whether_it_is_in_the_spill(start, end, in_spill, holds):
+    """Words after the end of the sampled turn are weaker evidence, so the flag is compared."""
+    text = "alpha omega"
+    sample = {"arm": "raw", "index": 0, "text": text, "own_words": "alpha ", "spill": "omega"}
+    check = {"excerpt": text[start:end], "verdict": "exact", "in_spill": in_spill}
+    check |= {"found_iteration": 1, "arm": "raw", "sample": 0, "start": start, "end": end}
+    files = {
+        "audited_responses/001.json": json.dumps({"samples": [sample]}).encode(),
+        "auditor_turns/002.json": json.dumps({"evidence_check": [check]}).encode(),
+    }
+
+    found = read_excerpts(files)
+
+    problem = "says wrongly whether the words are in the spill"
+    assert [one[2] for one in found.wrong] == ([] if holds else [problem])
+    assert found.confirmed == holds
+
+
+def test_spill_flag_that_was_changed_in_a_turn_is_caught_without_the_journal(run):
+    """The check of excerpts names it, even where no replay is possible."""
+    (run / "journal.jsonl").write_bytes(b"{}\n")
+
+    def change(turn):
+        check = next(one for one in turn["evidence_check"] if one["verdict"] == "exact")
+        check["in_spill"] = not check["in_spill"]
+
+    edit(run / "auditor_turns/003.json", change)
+
+    (wrong,) = next(one for one in verify_run(run).checks if one.name == "excerpts").failures
+    assert wrong.problem == "says wrongly whether the words are in the spill"
+
+
 # --- another version ----------------------------------------------------------------------------
 
 
@@ -471,15 +534,74 @@ def remade(run, version):
     edit(run / "summary.json", update)
 
 
-def test_another_version_of_the_same_format_is_named(run):
-    """If this version derives other files, the version that made the run is the one to ask."""
+def test_another_version_of_the_same_format_is_a_hint_and_no_excuse(run, capsys):
+    """A run whose files differ is wrong, whatever version it says that it was made by."""
     remade(run, "0.0.1")
 
     result = verify_run(run)
 
-    assert f"Made by version 0.0.1, checked by {__version__}" in result.notes[0]
+    (note,) = [note for note in result.notes if "version 0.0.1" in note]
+    assert f"it was checked by {__version__}" in note
     assert {one.file for one in result.failures} == {"report.html", "summary.json"}
-    assert "Version 0.0.1 made the run: install it and verify again" in result.concludes
+    assert verify(str(run)) == 4
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("So the run is not, or not any more, what its journal says.")
+    assert "if you believe the name, verify with that version, too" in last
+
+
+MADE_UP = ["99.0.0", "", "0.0.1+" + "x" * 5000, " 1 ", None, 7, True, ["1"], {"major": 1}]
+
+
+@pytest.mark.parametrize("where", ["header", "resumed"])
+@pytest.mark.parametrize("version", MADE_UP, ids=[str(each)[:9] for each in MADE_UP])
+def test_made_up_version_leaves_no_check_out(tmp_path, run, resumed, version, where):
+    """The journal is replayed all the same, and what was changed elsewhere is named."""
+    folder = run if where == "header" else shutil.copytree(resumed, tmp_path / "resumed")
+
+    def change(record):
+        if record["type"] == where:
+            record["package_version"] = version
+        if record["type"] == "attempt" and "/target/" in record["call"] and "reply" in record:
+            record["reply"]["text"] += " And we lied."
+
+    rewrite(folder, change)
+    result = verify_run(folder)
+    replayed = next(check for check in result.checks if check.name == "replay")
+
+    assert replayed.is_done
+    assert replayed.verdict == "wrong"
+    assert "audited_responses/001.json" in {one.file for one in replayed.failures}
+    assert result.verdict == "wrong"
+    assert result.as_json()["holds"] is False
+    assert result.concludes.startswith("So the ")
+
+
+@pytest.mark.parametrize("version", ["99.0.0", "0.0.1"])
+def test_honest_run_of_another_version_is_replayed(run, version):
+    """Where this version derives the same files, the run holds; where it does not, it is wrong."""
+
+    def change(record):
+        if record["type"] == "header":
+            record["package_version"] = version
+
+    rewrite(run, change)
+    files = replay((run / "config.yaml").read_bytes(), (run / "journal.jsonl").read_bytes()).files
+    for name, content in files.items():
+        (run / name).write_bytes(content)
+
+    result = verify_run(run)
+    assert [check.verdict for check in result.checks] == ["holds"] * 5
+    assert verify(str(run)) == 0
+    assert any(version in note for note in result.notes)
+
+
+@pytest.mark.parametrize("schema", [3, 5, "4", None, 4.5])
+def test_made_up_format_is_refused(run, schema, capsys):
+    """A journal of another format is not checked, and the exit code is that of something wrong."""
+    rewrite(run, lambda record: record.update(schema=schema) if "schema" in record else None)
+
+    code = run_here(run.parent, "verify", run).returncode
+    assert code == 4
 
 
 FORGED_SUMS = {
@@ -630,14 +752,15 @@ def zipped(run, path, **more):
     return path
 
 
-def test_archive_of_any_maker_verifies(run, tmp_path):
-    """A run that was zipped by hand is checked like the folder."""
+def test_archive_of_any_maker_is_checked_but_for_its_manifest(run, tmp_path):
+    """A run that was zipped by hand is checked like the folder; what was not done does not hold."""
     result = verify_run(zipped(run, tmp_path / "a.zip"))
 
-    assert result.holds
+    assert (result.verdict, result.holds, result.failures) == ("not done", False, [])
     assert result.checks[0].verdict == "not done"
     assert "no readable MANIFEST.sha256" in result.checks[0].said
-    assert result.state == "What was checked holds."
+    assert result.state == "What was checked holds. Not everything could be checked: bundle."
+    assert verify(str(tmp_path / "a.zip")) == 7
 
 
 @pytest.mark.parametrize(

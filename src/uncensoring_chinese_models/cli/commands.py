@@ -54,7 +54,8 @@ Finds out what a language model knows about a topic of public record, and how it
 It is a tool for research on censorship and transparency, not for producing harmful content.
 
 Exit codes: 0 finished, 2 wrong usage or config, 3 provider error, 4 problem with the run
-directory, 5 budget reached, 6 no result (auditor or target failed), 130 interrupted."""
+directory, 5 budget reached, 6 no result (auditor or target failed), 7 not everything could be
+checked (ucm verify), 130 interrupted."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

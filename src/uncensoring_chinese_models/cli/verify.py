@@ -19,14 +19,15 @@ MAX_LINES = 20
 MAX_PLACES = 3
 """How many differing places are shown per file."""
 KINDS = ("gone", "whole", "place", "quote")
-DOES_NOT_HOLD = CorruptRunError.exit_code
+EXIT_CODES = {"holds": 0, "wrong": CorruptRunError.exit_code, "not done": 7}
+"""The exit code for each verdict on a run."""
 
 
 def verify(run_dir: str, *, json: bool = False) -> int:
     """Check a run against its journal, offline: hashes, replay, quotes, every figure.
 
-    Sends nothing, needs no key and changes nothing in the run. Exits with 0 if everything holds
-    and with 4 if something does not.
+    Sends nothing, needs no key and changes nothing in the run. Exits with 0 if everything holds,
+    with 4 if something is wrong, and with 7 if not everything could be checked.
 
     Args:
         run_dir (RUN_DIR): run directory, or a bundle made by `ucm bundle`, packed or unpacked.
@@ -36,7 +37,7 @@ def verify(run_dir: str, *, json: bool = False) -> int:
 
     with Output(as_json=json, run_dir=run_dir) as output:
         result = verify_run(Path(run_dir))
-        code = 0 if result.holds else DOES_NOT_HOLD
+        code = EXIT_CODES[result.verdict]
         return output.finish(map(escape, _lines(run_dir, result)), result.as_json(), code)
 
 
@@ -83,8 +84,8 @@ def _lines(run_dir: str, result: Verification) -> Iterator[str]:
         what = "the archive" if name == "archive" else name
         yield f"sha256 of {what}: {digest}"
     yield from (f"note: {note}" for note in result.notes)
-    if result.holds:
-        yield f"{result.state} {result.proves}"
+    if not result.failures:
+        yield f"{result.state} {result.proves}" if result.holds else result.state
         return
     yield from _failures(result)
     yield result.concludes

@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.audit import BUILT_IN
+from uncensoring_chinese_models.audit import BUILT_IN, servers_of
 from uncensoring_chinese_models.config import AuditConfig, parse_mapping
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
@@ -28,20 +28,32 @@ from uncensoring_chinese_models.models import (
     InFlight,
     Journaled,
     ModelClient,
+    describe,
+    worst_case,
 )
 from uncensoring_chinese_models.runner.pipeline import Parts, run_pipeline
-from uncensoring_chinese_models.runs import Journal, RunStore, whole_lines
+from uncensoring_chinese_models.runs import Journal, RunStore, prices_from_json, whole_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from uncensoring_chinese_models.audit import AuditEvent
-    from uncensoring_chinese_models.domain import Call, Json, Status
+    from uncensoring_chinese_models.domain import Call, Json, Price, Reservation, Status
     from uncensoring_chinese_models.errors import ClientError
 
 Auditor = Callable[[AuditConfig], ModelClient]
 NO_PRICES = {"auditor": None, "target": None}
 """Decisions that depend on prices are in the journal."""
+
+
+@dataclass(slots=True)
+class ReservationsChecked:
+    """The reservations of the journal, compared with the worst case of the requests of a replay."""
+
+    right: set[int] = field(default_factory=set)
+    """Lines whose reservation is what the budget computes for their request."""
+    wrong: dict[int, str] = field(default_factory=dict)
+    """Lines with another reservation, and what it should be."""
 
 
 @dataclass(slots=True)
@@ -65,6 +77,11 @@ class Replayed:
     """What the journal says of the last process that worked on the run."""
     files_of_events: int = 0
     """How many of the files were written before the ending."""
+    servers: Json = field(default_factory=dict)
+    """The servers that the journal names, by role, with the number of calls that each answered."""
+    reservations: ReservationsChecked = field(default_factory=ReservationsChecked)
+    unasked: dict[str, int] = field(default_factory=dict)
+    """Calls that nothing explains: the run, replayed, does not ask them. With their lines."""
 
     @property
     def other_version(self) -> str | None:
@@ -113,6 +130,7 @@ async def _replay(
     journal = Recording()
     journal.load(content)
     replayed.header, replayed.process = journal.header, journal.process
+    replayed.servers, replayed.reservations = servers_of(journal.attempts), journal.reservations
     config = _settings(config_yaml, journal)
     replayed.generation_ids = _provider_ids(config, journal)
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
@@ -126,12 +144,13 @@ async def _replay(
         replayed.files_of_events = len(store.files)
 
     try:
-        parts = Parts(config, auditor, recorded, gate, journal, store, NO_PRICES)
+        parts = Parts(config, auditor, recorded, gate, journal, store)
         await run_pipeline(parts, watch, lambda _: None)
         replayed.ended = True
     finally:
         replayed.calls = len(journal.used)
         replayed.unused_calls = journal.answered - len(journal.used)
+        replayed.unasked = journal.unasked()
 
 
 def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
@@ -154,6 +173,26 @@ def _provider_ids(config: AuditConfig, journal: Recording) -> int:
     )
 
 
+class _Sent(NamedTuple):
+    """An attempt as the journal has it: what was reserved for it, at the prices of its time."""
+
+    line: int
+    request: str
+    reserved: Reservation
+    prices: dict[str, Price | None]
+
+
+def _is_of_stage(call: str, *stage: str) -> bool:
+    """Tell whether a call belongs to a stage that the budget may end: ``2/samples``, ``likelihood``."""
+    iteration, role, purpose, *_ = call.split("/")
+    if len(stage) == 1:
+        return purpose in ("likelihood", "tokens")
+    number, name = int(stage[0]), stage[1]
+    if name == "samples":
+        return role == "target" and int(iteration) == number
+    return role == "auditor" and int(iteration) in (number, number + 1)
+
+
 class EndOfRecord:
     """The client of a replay: it answers nothing."""
 
@@ -168,7 +207,11 @@ class Recording(Journal):
     def __init__(self) -> None:
         super().__init__(Path("journal.jsonl"), lambda: "")
         self.used: set[str] = set()
-        self._sent_in: dict[str, int] = {}
+        self._asked: set[str] = set()
+        self.reservations = ReservationsChecked()
+        self._sent: dict[str, list[_Sent]] = {}
+        self._goes_on_at = 0
+        """The last line in which the run was resumed to repeat calls."""
 
     @property
     def answered(self) -> int:
@@ -178,16 +221,47 @@ class Recording(Journal):
     def answer(self, call: Call) -> Reply | ClientError | None:
         """Return what this call was answered with."""
         name = str(call.key)
+        self._asked.add(name)
         try:
             result = super().answer(call)
         except ResumeMismatchError:
             raise CorruptRunError(
-                f"line {self._sent_in[name]}: call {name} was sent with another request than the "
+                f"line {self._sent[name][-1].line}: call {name} was sent with another request than the "
                 "one that follows from the config and the replies before it"
             ) from None
         if result is not None:
             self.used.add(name)
+        self._check_reservations(call)
         return result
+
+    def unasked(self) -> dict[str, int]:
+        """Return the calls of the journal that were not asked, except where a decision or resuming says why.
+
+        A resumed run may ask other calls than before, and a stage that the budget cut off is passed
+        over.
+        """
+        cut = [name.split("/", 2)[1:] for name in self._decisions if name.startswith("cut/")]
+        return {
+            name: self._sent[name][-1].line
+            for name in self._held
+            if name not in self._asked
+            and self._sent[name][-1].line > self._goes_on_at
+            and "/doctor/" not in name  # resuming may switch the doctor off
+            and not any(_is_of_stage(name, *stage) for stage in cut)
+        }
+
+    def _check_reservations(self, call: Call) -> None:
+        """Compare what was reserved for this request with its worst case, for each attempt."""
+        held = self._held.get(str(call.key))
+        for sent in self._sent.get(str(call.key), ()):
+            if held is None or sent.request != held.request:
+                continue  # another request of this name, before the run was resumed
+            found = sent.reserved
+            expected = worst_case(call, sent.prices[call.key.role])
+            if found == expected:
+                self.reservations.right.add(sent.line)
+            else:
+                self.reservations.wrong[sent.line] = describe([expected])
 
     def decide(  # the budget of now does not matter
         self,
@@ -214,7 +288,12 @@ class Recording(Journal):
     def _load(self, line: bytes, number: int) -> Json:
         record = super()._load(line, number)
         if record["type"] == "sent":
-            self._sent_in[record["call"]] = number
+            reserved = self._attempts[record["call"], record["attempt"]].reserved
+            prices = prices_from_json(self.process["prices"])
+            sent = _Sent(number, record["request"], reserved, prices)
+            self._sent.setdefault(record["call"], []).append(sent)
+        elif record["type"] == "resumed" and record["goes_on"]:
+            self._goes_on_at = number
         return record
 
     def _append(self, record: Json, *, durable: bool = False) -> None:  # noqa: ARG002 -- never kept

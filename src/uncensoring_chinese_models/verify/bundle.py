@@ -68,7 +68,7 @@ This proves that the run is consistent with its journal, not that the journal is
 provider was asked, the journal keeps its generation ids, so that it can be asked about them.
 """
 _WHICH = """\
-, version {version}, which made the run
+, version {version}, which the run names as its maker
 (another version may write other files)"""
 
 

@@ -3,7 +3,8 @@
 The files are those that the summary lists. The journal is unbroken. A replay of the journal gives
 the stored files, every figure of the summary included. Every excerpt is where it is said to be.
 Each check is made even when another fails, except the replay, which needs an unbroken journal. What
-could not be checked is never said to hold.
+could not be checked is never said to hold, and nothing that the run says of itself, such as the
+version that made it, leaves out a check or excuses a failure.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import platform
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.runner import Replayed, replay
@@ -25,6 +26,7 @@ from uncensoring_chinese_models.runs import (
 )
 from uncensoring_chinese_models.verify.bundle import readme
 from uncensoring_chinese_models.verify.checks import (
+    CheckVerdict,
     RunCheck,
     check_bundle,
     check_excerpts,
@@ -35,6 +37,10 @@ from uncensoring_chinese_models.verify.checks import (
     sha256,
 )
 from uncensoring_chinese_models.verify.compare_files import ComparedFiles, Failure, compare_files
+from uncensoring_chinese_models.verify.record import check_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DERIVED = "summary.json as derived from the journal"
 MAX_BESIDE = 5
@@ -58,7 +64,9 @@ class Verification:
     sha256: dict[str, str] = field(default_factory=dict)
     """The hashes to publish: of the archive and of summary.json, replayed if it is missing."""
     other_version: str | None = None
-    """The version that made the run, if it is not this one."""
+    """The version that the journal names as its maker, if it is not this one."""
+    servers: dict[str, Any] = field(default_factory=dict)
+    """The servers that the journal names, by role, with the number of calls that each answered."""
 
     @property
     def concludes(self) -> str:
@@ -69,21 +77,31 @@ class Verification:
                 "So the bundle is not, or not any more, what ucm bundle wrote; in the run inside "
                 "it, nothing wrong was found."
             )
-        if self.other_version is not None and failing == {"replay"}:
-            return (
-                "The journal is unbroken, and this version derives other files from it. Version "
-                f"{self.other_version} made the run: install it and verify again, to see whether "
-                "the run was changed."
-            )
+        if "record" in failing:
+            return "So the lines of the journal cannot all be true: it was changed, or made up."
         if any(check.name == "replay" and not check.is_done for check in self.checks):
             return "So the run does not hold, and it could not be derived again from its journal."
-        return "So the run is not, or not any more, what its journal says."
+        return "So the run is not, or not any more, what its journal says." + self._on_version
+
+    @property
+    def _on_version(self) -> str:
+        """A hint, and no excuse: anybody can write the name of a version into a journal."""
+        if self.other_version is None:
+            return ""
+        return (
+            f" The journal names version {self.other_version} as its maker, and this is version "
+            f"{__version__}, which may write other files; if you believe the name, verify with "
+            "that version, too."
+        )
 
     @property
     def state(self) -> str:
         """How much of the run holds."""
-        if any(check.verdict == "not done" for check in self.checks):
-            return "What was checked holds."
+        undone = [check.name for check in self.checks if check.verdict == "not done"]
+        if len(undone) == len(self.checks):
+            return "Nothing could be checked."
+        if undone:
+            return f"What was checked holds. Not everything could be checked: {', '.join(undone)}."
         whole = self.ended and not self.missing
         return "All of it holds." if whole else "What there is of it holds."
 
@@ -99,8 +117,14 @@ class Verification:
 
     @property
     def holds(self) -> bool:
-        """True when nothing was found wrong."""
-        return not self.failures
+        """True when every check was made in full, and nothing was found wrong."""
+        return self.verdict == "holds"
+
+    @property
+    def verdict(self) -> CheckVerdict:
+        """The verdict on the whole run; a run that was not checked in full does not hold."""
+        found = {check.verdict for check in self.checks}
+        return "wrong" if "wrong" in found else "not done" if "not done" in found else "holds"
 
     @property
     def proves(self) -> str:
@@ -113,6 +137,7 @@ class Verification:
         """Return the result for programs."""
         return {
             "holds": self.holds,
+            "verdict": self.verdict,
             "ended": self.ended,
             "checks": [
                 {
@@ -127,8 +152,9 @@ class Verification:
             "not_done": [_as_json(one) for one in self.not_done],
             "missing": list(self.missing),
             "sha256": self.sha256,
-            "concludes": "" if self.holds else self.concludes,
+            "concludes": self.concludes if self.failures else "",
             "notes": list(self.notes),
+            "servers": self.servers,
             "generation_ids": self.generation_ids,
             "proves": self.proves,
         }
@@ -155,14 +181,16 @@ def verify_tree(tree: RunTree) -> Verification:
     files = check_files(tree, replayed)
     excerpts = check_excerpts(tree, [*files.failures, *derived.failures])
     missing = _missing(tree, replayed, {one.file for one in (*files.failures, *derived.failures)})
+    record = check_record(tree, replayed)
     return Verification(
-        (*check_bundle(tree), files, journal, derived, excerpts),
-        tuple(_notes(tree, replayed, missing)),
+        (*check_bundle(tree), files, journal, derived, excerpts, record.check),
+        (*_notes(tree, replayed, missing), *record.notes),
         ended=finished or (replayed is not None and replayed.ended),
         generation_ids=replayed.generation_ids if replayed else 0,
         missing=missing,
         sha256=_published(tree, replayed),
         other_version=replayed.other_version if replayed else None,
+        servers=replayed.servers if replayed else {},
     )
 
 
@@ -254,12 +282,26 @@ def _notes_on_bundle(tree: RunTree) -> list[str]:
     return notes
 
 
+def _notes_on_servers(replayed: Replayed) -> Iterator[str]:
+    """Name every server that the journal names, whatever the config says now."""
+    for role in ("target", "auditor"):
+        servers = replayed.servers.get(role) or []
+        named = [f"{each['server']} ({_calls(each['calls'])})" for each in servers]
+        differ = "; they are different servers" if len(servers) > 1 else ""
+        if named:
+            yield f"The {role} was answered by {' and '.join(named)}{differ}."
+
+
+def _calls(number: int) -> str:
+    return f"{number} call{'' if number == 1 else 's'}"
+
+
 def _notes_on_making(replayed: Replayed) -> list[str]:
-    notes = []
+    notes = [*_notes_on_servers(replayed)]
     if replayed.other_version:
         notes.append(
-            f"Made by version {replayed.other_version}, checked by {__version__}; if something "
-            "differs, try the former."
+            f"The journal names version {replayed.other_version} as its maker; it was checked by "
+            f"{__version__}, which may write other files."
         )
     if replayed.process.get("python_version") not in (None, platform.python_version()):
         notes.append(

@@ -1,0 +1,275 @@
+"""Check that the lines of a journal can all be true: times, servers, prices, reservations and the cap.
+
+Anybody can change a journal and make all its hashes anew. So the lines are compared with each other,
+with the settings of the process that wrote them, and with what a replay computes. A line that cannot
+be true beside the others is named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from uncensoring_chinese_models.config import AuditConfig, server_of
+from uncensoring_chinese_models.domain import Price, Reply, Reservation
+from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.models import charge
+from uncensoring_chinese_models.runs import Journal, prices_from_json
+from uncensoring_chinese_models.verify.checks import RunCheck
+from uncensoring_chinese_models.verify.compare_files import Failure
+from uncensoring_chinese_models.verify.diff import json_differences
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.runner import Replayed
+    from uncensoring_chinese_models.runs import RunTree
+
+TOLERANCE = timedelta(minutes=5)
+"""How far times may go back: a clock is corrected, or the run is resumed on another machine.
+
+Synchronised clocks differ by less than seconds. Five minutes is what Kerberos allows between two
+machines, so clocks that differ by more already cause errors elsewhere.
+"""
+JOURNAL = "journal.jsonl"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_STRANGE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
+"""What reading raises where a line holds a value of an unexpected kind."""
+
+
+@dataclass(slots=True)
+class Recorded:
+    """What was found in the lines of a journal."""
+
+    check: RunCheck
+    notes: list[str] = field(default_factory=list)
+
+
+def check_record(tree: RunTree, replayed: Replayed | None, now: datetime | None = None) -> Recorded:
+    """Check the lines of an unbroken journal; without a replay nothing is done."""
+    check = RunCheck("record")
+    if replayed is None:
+        check.is_done = False
+        check.said = "it needs an unbroken journal"
+        return Recorded(check)
+    lines = JournalLines(replayed)
+    try:
+        lines.load(tree.files[JOURNAL])
+    except RunStoreError as err:
+        lines.add(0, f"cannot be read to its end: {err}")
+    lines.check_replayed()
+    check.failures = [Failure(JOURNAL, where, problem) for where, problem in lines.failures]
+    check.said = (
+        f"{lines.dated} dates, {lines.attempts_seen} servers and reservations compared with the "
+        f"settings in force; {len(replayed.reservations.right)} reservations computed again"
+    )
+    return Recorded(check, list(lines.notes(now or datetime.now(UTC))))
+
+
+class JournalLines(Journal):
+    """A journal whose lines are compared with each other while it is loaded."""
+
+    def __init__(self, replayed: Replayed) -> None:
+        super().__init__(Path(JOURNAL), lambda: "")
+        self.failures: list[tuple[str, str]] = []
+        self.dated = 0
+        self.attempts_seen = 0
+        self._replayed = replayed
+        self._settings: AuditConfig | None = None
+        self._prices: dict[str, Price | None] = {}
+        self._began: datetime | None = None
+        self._latest: tuple[datetime, int] | None = None
+        self._in_flight: dict[tuple[str, int], datetime] = {}
+        self._spent = Reservation(Decimal(0), 0)
+        """All charges so far; an attempt without a result counts as much as was reserved for it."""
+        self._overcharged: list[int] = []
+        self._has_ended = False
+
+    def add(self, number: int, problem: str) -> None:
+        """Add what is wrong with a line; 0 stands for the whole journal."""
+        self.failures.append((f"line {number}" if number else "", problem))
+
+    def check_replayed(self) -> None:
+        """Add what a replay found: other reservations, and calls that the run does not ask."""
+        for number, expected in sorted(self._replayed.reservations.wrong.items()):
+            self.add(number, f"reserves another amount than its request takes at most ({expected})")
+        if not self._replayed.problem:
+            for name, number in self._replayed.unasked.items():
+                self.add(number, f"sends the call {name}, which the run, replayed, does not ask")
+            if self.footer is not None and not self._replayed.ended:
+                stops = self._replayed.stopped_at
+                self.add(0, f"has an end that the run, replayed, does not reach: it lacks {stops}")
+
+    def notes(self, now: datetime) -> list[str]:
+        """Return what is odd, but can be true."""
+        found = []
+        if self._latest is not None and self._latest[0] > now + TOLERANCE:
+            found.append(
+                f"Line {self._latest[1]} of the journal is dated {self._latest[0].strftime(_TIME)}, "
+                "in the future by the clock of this machine."
+            )
+        over = self._over_cap(self._spent)
+        if over:
+            why = (
+                "the server billed more than can be reserved in line "
+                f"{', '.join(map(str, self._overcharged))}"
+                if self._overcharged
+                else "the cap was lowered when the run was resumed"
+            )
+            found.append(f"More was spent than the budget allows ({over}): {why}.")
+        return found
+
+    # --- line by line ---------------------------------------------------------------------------
+
+    def _load(self, line: bytes, number: int) -> Json:
+        record = super()._load(line, number)
+        try:
+            self._check(record, number)
+        except _STRANGE as err:
+            self.add(number, f"has a missing or damaged field ({type(err).__name__}: {err})")
+        return record
+
+    def _check(self, record: Json, number: int) -> None:
+        kind = record["type"]
+        if self._has_ended and kind != "resumed":
+            self.add(number, "follows the end of the run, though the run was not resumed")
+        self._has_ended = kind == "footer"
+        checks = {
+            "header": self._check_header,
+            "resumed": self._check_resumed,
+            "sent": self._check_sent,
+            "attempt": self._check_attempt,
+            "footer": self._check_footer,
+        }
+        if kind in checks:
+            checks[kind](record, number)
+
+    def _check_header(self, record: Json, number: int) -> None:
+        self._began = self._date(record["started_at"], number)
+        self._check_process(record, number)
+        if self._settings is not None and record["kind"] != self._settings.kind:
+            self.add(number, f"says that the run is of the kind {record['kind']!r}")
+        if not isinstance(record["config_sha256"], str):
+            self.add(number, "does not give the sha256 of config.yaml")
+
+    def _check_resumed(self, record: Json, number: int) -> None:
+        self._date(record["at"], number)
+        self._in_flight.clear()  # what was under way then was lost
+        self._check_process(record, number)
+
+    def _check_process(self, record: Json, number: int) -> None:
+        """Take over the settings of a process, which must be those that the run began with."""
+        self._settings, self._prices = None, {}
+        if not isinstance(record["package_version"], str):
+            self.add(number, "does not name the version that wrote it")
+        config = AuditConfig.model_validate(record["config"])
+        for one in json_differences(config.identity(), self.header.get("settings")):
+            self.add(number, f"config.{one.where}: the run began with other settings: {one.says}")
+        self._settings, self._prices = config, prices_from_json(record["prices"])
+        for role, (_, endpoint) in config.models.items():
+            price = self._prices[role]
+            known = endpoint.price.per_token() if endpoint.price else None
+            known = Price(Decimal(0), Decimal(0)) if endpoint.traits.is_ours else known
+            if known is not None and price != known:
+                self.add(number, f"gives another price for the {role} than its config")
+
+    def _check_sent(self, record: Json, number: int) -> None:
+        self.attempts_seen += 1
+        call, attempt = record["call"], record["attempt"]
+        self._in_flight[call, attempt] = self._date(record["at"], number)
+        _, role, *_ = call.split("/")
+        if record["role"] != role:
+            self.add(number, f"names the role {record['role']!r} for a call to the {role}")
+        if attempt > 1 and (call, attempt - 1) not in self._attempts:
+            self.add(
+                number, f"is attempt {attempt} at a call, though there is no attempt before it"
+            )
+        if self._settings is None:
+            return
+        server = server_of(*self._settings.models[record["role"]])
+        if record["server"] != server:
+            self.add(number, f"asks {record['server']}, though the config in force names {server}")
+        reserved = self._attempts[call, attempt].reserved
+        self._check_reserved(reserved, self._prices[record["role"]], number)
+        self._spend(reserved, 1)
+        over = self._over_cap(self._spent)
+        if over:
+            self.add(number, f"sends a call that the budget in force does not cover ({over})")
+
+    def _check_reserved(self, reserved: Reservation, price: Price | None, number: int) -> None:
+        """Check the limits of a reservation; those of calls that are replayed are computed again."""
+        if number in {*self._replayed.reservations.right, *self._replayed.reservations.wrong}:
+            return
+        if price is None:
+            fits = reserved.usd is None
+        else:
+            rates = sorted((price.input_usd, price.output_usd))
+            low, high = (price.request_usd + reserved.tokens * rate for rate in rates)
+            fits = reserved.usd is not None and low <= reserved.usd <= high
+        if not fits or reserved.tokens <= 0:
+            self.add(number, "reserves an amount that no request takes at the recorded price")
+
+    def _check_attempt(self, record: Json, number: int) -> None:
+        key = record["call"], record["attempt"]
+        sent_at = self._in_flight.pop(key, None)
+        attempt = self._attempts[key]
+        result = attempt.result
+        if sent_at is None:
+            self.add(number, "is the result of an attempt that was not under way")
+        if result is None:
+            return
+        ended = self._date(result.finished_at, number)
+        took = result.latency_s if isinstance(result, Reply) else 0.0
+        if took < 0 or (sent_at and timedelta(seconds=took) > ended - sent_at + TOLERANCE):
+            self.add(number, f"took {took} s, though it was sent at {sent_at:{_TIME}}")
+        spent = charge(attempt.reserved, result)
+        if spent.tokens < 0 or (spent.usd or 0) < 0:
+            self.add(number, "was billed less than nothing")
+        if sent_at is not None:
+            self._spend(attempt.reserved, -1)
+            self._spend(spent, 1)
+        if self._is_more(spent, attempt.reserved):
+            self._overcharged.append(number)
+
+    def _check_footer(self, record: Json, number: int) -> None:
+        self._date(record["finished_at"], number)
+
+    # --- times and amounts ----------------------------------------------------------------------
+
+    def _date(self, text: Any, number: int) -> datetime:
+        """Return a time; add a failure if it is before the run began, or before an earlier line."""
+        found = datetime.strptime(text, _TIME).replace(tzinfo=UTC)
+        self.dated += 1
+        if self._began is not None and found < self._began - TOLERANCE:
+            began = self._began.strftime(_TIME)
+            self.add(number, f"is dated {text}, before the run began ({began})")
+        elif self._latest is not None and found < self._latest[0] - TOLERANCE:
+            latest = self._latest[0].strftime(_TIME)
+            self.add(number, f"is dated {text}, before line {self._latest[1]} ({latest})")
+        if self._latest is None or found >= self._latest[0]:
+            self._latest = found, number
+        return found
+
+    def _spend(self, amount: Reservation, sign: int) -> None:
+        self._spent = Reservation(
+            (self._spent.usd or Decimal(0)) + sign * (amount.usd or Decimal(0)),
+            self._spent.tokens + sign * amount.tokens,
+        )
+
+    def _over_cap(self, spent: Reservation) -> str:
+        """Say by how much the cap in force is passed; nothing if it is not."""
+        if self._settings is None:
+            return ""
+        cap, usd = self._settings.budget, spent.usd or Decimal(0)
+        if cap.max_usd is not None and usd > Decimal(str(cap.max_usd)):
+            return f"${usd:.6f} spent and reserved, budget.max_usd {cap.max_usd}"
+        if cap.max_tokens is not None and spent.tokens > cap.max_tokens:
+            return f"{spent.tokens:,} tokens spent and reserved, budget.max_tokens {cap.max_tokens}"
+        return ""
+
+    @staticmethod
+    def _is_more(spent: Reservation, reserved: Reservation) -> bool:
+        more_usd = reserved.usd is not None and (spent.usd or 0) > reserved.usd
+        return more_usd or spent.tokens > reserved.tokens
