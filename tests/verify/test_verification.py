@@ -433,6 +433,32 @@ def test_config_that_does_not_belong_to_the_run_is_named(run):
     )
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"first_wait_s: 0", b"first_wait_s: 9"),
+        (b"base_url: http://127.0.0.1", b"base_url: http://127.0.0.2"),
+        (b"max_iterations: 3", b"max_iterations: 3\nbudget: {max_usd: 0.01}"),
+    ],
+    ids=["retries", "address", "cap"],
+)
+def test_setting_that_does_not_decide_what_is_asked_is_compared_too(run, old, new):
+    """A config that names another server or cap than the run began with would be a false record."""
+    path = run / "config.yaml"
+    content = path.read_bytes().replace(old, new)
+    assert content != path.read_bytes()
+    path.write_bytes(content)
+    digest = line_hash(content)
+    rewrite(
+        run, lambda record: record.update(config_sha256=digest) if "schema" in record else None
+    )
+
+    assert any(
+        line.startswith("config.yaml: ") and "the journal says otherwise" in line
+        for line in said(run)
+    )
+
+
 def test_quote_that_was_moved_is_caught_without_the_journal(run):
     """Offsets are read again in the stored text, even where no replay is possible."""
     (run / "journal.jsonl").write_bytes(b"{}\n")

@@ -51,13 +51,14 @@ def rate_lines(summary: Json) -> Iterator[str]:
 
 def _mixed_rates(summary: Json) -> Iterator[str]:
     """Warn of rates over samples of several servers, hosts or models, and give those of each server."""
-    samples = summary["denominators"]["samples"]
+    counts = summary.get("denominators") or {}
+    samples = counts.get("samples") or {}
     for line in mixture_lines(samples, "samples"):
         yield f"{line} The rates mix these."
-    if "server" in samples["mixed"]:
+    if "server" in (samples.get("mixed") or ()):
         for server, withheld in summary["rates"]["withheld"]["by_server"].items():
             yield f"Withheld, {escape(server)}: {in_words(Rate(**withheld), 'texts')}"
-    yield from mixture_lines(summary["denominators"]["turns"], "turns of the auditor")
+    yield from mixture_lines(counts.get("turns") or {}, "turns of the auditor")
 
 
 def mixture_lines(counts: Json, what: str) -> Iterator[str]:
@@ -67,7 +68,7 @@ def mixture_lines(counts: Json, what: str) -> Iterator[str]:
         counts: what `count_origins` returned.
         what: "samples" or "turns of the auditor".
     """
-    for name in counts["mixed"]:
+    for name in counts.get("mixed") or ():
         found = dict(counts[f"by_{name}"])
         silent = found.pop(UNKNOWN, 0)
         parts = [f"{count} from {escape(origin)}" for origin, count in found.items()]
@@ -77,7 +78,9 @@ def mixture_lines(counts: Json, what: str) -> Iterator[str]:
 
 def server_lines(summary: Json) -> Iterator[str]:
     """Say which servers answered each role, and whether there was more than one."""
-    servers = summary["servers"]
+    servers = summary.get("servers")
+    if not servers:
+        return
     listed = [f"{role} {servers_told(servers[role])}" for role in ("target", "auditor")]
     yield f"servers: {'; '.join(listed)}"
     several = [role for role in ("target", "auditor") if is_mixed(servers[role])]
@@ -104,7 +107,7 @@ def unchecked_servers(summary: Json) -> Iterator[str]:
     if doctor is None:
         return
     found: dict[str, None] = {}
-    for role, checked in doctor["servers"].items():
+    for role, checked in (doctor.get("servers") or {}).items():
         asked = [each["server"] for each in summary["servers"][role]]
         found.update(dict.fromkeys(server for server in asked if server not in checked))
     if found:

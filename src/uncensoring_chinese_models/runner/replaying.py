@@ -257,7 +257,7 @@ class Recording(Journal):
             if held is None or sent.request != held.request:
                 continue  # another request of this name, before the run was resumed
             found = sent.reserved
-            expected = worst_case(call, sent.prices[call.key.role])
+            expected = worst_case(call, sent.prices.get(call.key.role))
             if found == expected:
                 self.reservations.right.add(sent.line)
             else:
@@ -289,7 +289,7 @@ class Recording(Journal):
         record = super()._load(line, number)
         if record["type"] == "sent":
             reserved = self._attempts[record["call"], record["attempt"]].reserved
-            prices = prices_from_json(self.process["prices"])
+            prices = prices_from_json(self.process.get("prices") or {})
             sent = _Sent(number, record["request"], reserved, prices)
             self._sent.setdefault(record["call"], []).append(sent)
         elif record["type"] == "resumed" and record["goes_on"]:

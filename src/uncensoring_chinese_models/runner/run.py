@@ -194,6 +194,7 @@ def _open_run(
                 if resume is not None:  # it was interrupted before the journal began
                     stored = load_config(store.folder / "config.yaml").settings
                     refuse_other_config(stored.identity(), config, store.folder)
+                    store.write_bytes("config.yaml", loaded.file_bytes)  # the run begins now
                 header: Json = {
                     "kind": config.kind,
                     "started_at": started_at,  # as in the name of the folder

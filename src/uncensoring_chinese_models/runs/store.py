@@ -166,7 +166,7 @@ class RunStore:
         self._write_json(name, data)
 
     def write_bytes(self, name: str, content: bytes) -> None:
-        """Write a file of the folder of judgements that is not JSON."""
+        """Write a file that is not JSON."""
         self._write(name, content)
 
     def write_report(self, markdown: str) -> None:

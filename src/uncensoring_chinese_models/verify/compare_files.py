@@ -106,10 +106,10 @@ def compare_settings(config_yaml: bytes, replayed: Replayed) -> list[Failure]:
         return [Failure("config.yaml", "", problem, "whole")]
     try:
         mapping = parse_mapping(config_yaml, "config.yaml")
-        settings = AuditConfig.model_validate(mapping).identity()
+        settings = AuditConfig.model_validate(mapping).model_dump(mode="json")
     except Exception as err:  # noqa: BLE001 -- a stranger's config may say anything
         return [Failure("config.yaml", "", f"cannot be read: {err}", "whole")]
-    found = json_differences(settings, replayed.header.get("settings"))
+    found = json_differences(settings, replayed.header.get("config"))
     return [
         Failure("config.yaml", one.where, f"the journal says otherwise: {one.says}")
         for one in found

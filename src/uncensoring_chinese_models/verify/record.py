@@ -85,7 +85,6 @@ class JournalLines(Journal):
         self._spent = Reservation(Decimal(0), 0)
         """All charges so far; an attempt without a result counts as much as was reserved for it."""
         self._overcharged: list[int] = []
-        self._has_ended = False
 
     def add(self, number: int, problem: str) -> None:
         """Add what is wrong with a line; 0 stands for the whole journal."""
@@ -133,9 +132,6 @@ class JournalLines(Journal):
 
     def _check(self, record: Json, number: int) -> None:
         kind = record["type"]
-        if self._has_ended and kind != "resumed":
-            self.add(number, "follows the end of the run, though the run was not resumed")
-        self._has_ended = kind == "footer"
         checks = {
             "header": self._check_header,
             "resumed": self._check_resumed,
