@@ -7,17 +7,32 @@ import re
 from typing import NamedTuple
 
 import pytest
+import yaml
 
-from tests.support import Audited, audit_here, audited_provider, rewrite
+from tests.judged_runs import probed
+from tests.provider import Provider
+from tests.support import (
+    Audited,
+    Watcher,
+    audit_here,
+    audited_provider,
+    rewrite,
+    write_config,
+)
 from uncensoring_chinese_models.cli.verify import verify
 from uncensoring_chinese_models.config.endpoints import server_of
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import FatalError
 from uncensoring_chinese_models.exports.loading import load_run
+from uncensoring_chinese_models.measure.compare.runs import compare_runs
+from uncensoring_chinese_models.measure.probe_settings import probe_config
+from uncensoring_chinese_models.reports.pages.model import run_view
 from uncensoring_chinese_models.reports.pages.render import report_html
 from uncensoring_chinese_models.runner.replaying import replay
+from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.runs.reading import read_run
 from uncensoring_chinese_models.verify.verification import verify_run
+from uncensoring_chinese_models.viewer.index import Filters, Index
 
 
 class Moved(NamedTuple):
@@ -136,6 +151,24 @@ def test_page_of_a_run_that_goes_on_says_that_servers_differ(moved):
     assert "The samples are not all from one server" in page
     assert page.count(moved.first) > 2
     assert page.count(moved.second) > 2
+
+
+def test_viewer_shows_the_server_of_each_sample_and_the_mixture(moved, tmp_path):
+    """The page of the run and the comparison of two runs say it, as the report does."""
+    run, first, second = moved
+    index = Index(run.folder.parent, tmp_path / "cache")
+    index.refresh()
+    (row,) = index.rows(Filters(), 10)
+    view = run_view(read_run(run.folder))
+    index.close()
+
+    about = [s.about for probe in view.probes for arm in probe.arms for s in arm.samples]
+    assert [each["server"] for each in samples_of(run)] == [
+        next(word for word in words if word.startswith("http")) for words in about
+    ]
+    assert row.samples == len(about)
+    assert view.mixture[0].startswith("The samples are not all from one server: ")
+    assert {first, second} <= {word for words in about for word in words}
 
 
 def test_exports_name_the_server_of_each_sample_and_call(moved):
@@ -259,6 +292,22 @@ def test_served_models_and_providers_that_differ_are_said(tmp_path):
     text = (run.folder / "report.md").read_text("utf-8").replace("\\", "")
     assert "The samples are not all from one served model: " in text
     assert "1 from x-ai/another-model" in text
+
+
+def test_comparison_of_a_run_with_two_servers_says_so(tmp_path):
+    """What is withheld by arm is counted over both, and the comparison names them."""
+    with Provider() as one, Provider() as two:
+        one.fail("402", times=None, after=6)
+        with pytest.raises(FatalError):
+            probed(tmp_path, one, facts=2)
+        (folder,) = (tmp_path / "runs").glob("[!.]*")
+        config = yaml.safe_load((folder / "config.yaml").read_bytes())
+        config["audited_endpoint"]["base_url"] = two.base_url
+        run_job(probe_config(str(write_config(tmp_path, config))), Watcher(), resume=folder)
+
+    (setting,) = [each for each in compare_runs([folder]).settings if each.name == "servers"]
+    assert setting.values == ([one.base_url, two.base_url],)
+    assert verify_run(folder).holds
 
 
 # --- the name of a server -----------------------------------------------------------------------

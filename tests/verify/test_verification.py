@@ -449,9 +449,7 @@ def test_setting_that_does_not_decide_what_is_asked_is_compared_too(run, old, ne
     assert content != path.read_bytes()
     path.write_bytes(content)
     digest = line_hash(content)
-    rewrite(
-        run, lambda record: record.update(config_sha256=digest) if "schema" in record else None
-    )
+    rewrite(run, lambda record: record.update(config_sha256=digest) if "schema" in record else None)
 
     assert any(
         line.startswith("config.yaml: ") and "the journal says otherwise" in line

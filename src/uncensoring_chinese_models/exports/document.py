@@ -71,6 +71,7 @@ def _unfinished(run: Run) -> Iterator[str]:
     yield f"- auditor: {as_markdown(own.auditor or 'unknown')}"
     yield f"- from {as_markdown(own.started_at or 'unknown')}, not finished; what follows may change"
     yield f"- {own.iterations} probes, {own.samples} samples, of {own.judged_texts} texts (arm {own.counted_arm}) {own.withheld} withhold"
+    yield f"- servers of the samples: {as_markdown(own.servers or 'none')}"
     yield from ("", "## Hypotheses so far", "")
     if not run.hypotheses:
         yield "None."

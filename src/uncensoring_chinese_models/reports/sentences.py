@@ -85,7 +85,7 @@ def server_lines(summary: Json) -> Iterator[str]:
     yield f"servers: {'; '.join(listed)}"
     several = [role for role in ("target", "auditor") if is_mixed(servers[role])]
     if several:
-        yield f"The {' and the '.join(several)} of this run was answered by more than one server."
+        yield f"This run was answered by more than one server, as {' and as '.join(several)}."
 
 
 def is_mixed(servers: Sequence[Json]) -> bool:

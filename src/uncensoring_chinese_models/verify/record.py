@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TOLERANCE = timedelta(minutes=5)
 """How far times may go back: a clock is corrected, or the run is resumed on another machine.
 
-Synchronised clocks differ by less than seconds. Five minutes is what Kerberos allows between two
+Synchronised clocks differ by less than a second. Five minutes is what Kerberos allows between two
 machines, so clocks that differ by more already cause errors elsewhere.
 """
 JOURNAL = "journal.jsonl"
@@ -219,7 +219,7 @@ class JournalLines(Journal):
         ended = self._date(result.finished_at, number)
         took = result.latency_s if isinstance(result, Reply) else 0.0
         if took < 0 or (sent_at and timedelta(seconds=took) > ended - sent_at + TOLERANCE):
-            self.add(number, f"took {took} s, though it was sent at {sent_at:{_TIME}}")
+            self.add(number, f"took {took} s, which is not the time between its lines")
         spent = charge(attempt.reserved, result)
         if spent.tokens < 0 or (spent.usd or 0) < 0:
             self.add(number, "was billed less than nothing")

@@ -189,6 +189,14 @@ def _differing(files: Sequence[RunFiles]) -> Iterator[Setting]:
         values = tuple(each.get(name) for each in found)
         if any(value != values[0] for value in values):
             yield Setting(name, values)
+    servers = [list(_servers_of(each)) for each in files]
+    if any(len(each) > 1 for each in servers):  # its samples are not all from one
+        yield Setting("servers", tuple(servers))
+
+
+def _servers_of(files: RunFiles) -> dict[str, None]:
+    samples = (s for response in files.responses for s in response["samples"])
+    return dict.fromkeys(str(sample.get("server")) for sample in samples)
 
 
 def _refuse_nothing_in_common(paired: PairedSides) -> None:

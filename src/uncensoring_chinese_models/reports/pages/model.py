@@ -95,6 +95,8 @@ class RunView:
     finished_at: str | None
     kind: RunKind
     verdict: list[str]
+    mixture: list[str]
+    """Where the samples come from, if not all are from one server, host and model."""
     labels: dict[str, dict[SampleLabel, int]]
     """For each arm, how many of its samples have each label."""
     claims: list[ClaimView]
@@ -144,7 +146,7 @@ def run_view(files: RunFiles) -> RunView:
 def _view(files: RunFiles) -> RunView:
     summary, settings = files.summary, files.settings
     probes = probes_of(files.responses, files.turns, _marks(files.turns))
-    labels = _labels(probes)
+    labels, mixture = _labels(probes), list(_mixture(files))
     told = summary or {}
     history = told.get("history") or ()
     cards = hypotheses_of(files.turns, samples_by_place(files.responses), history)
@@ -160,7 +162,8 @@ def _view(files: RunFiles) -> RunView:
         started_at=told.get("started_at") or files.header.get("started_at") or "",
         finished_at=told.get("finished_at"),
         kind=files.kind,
-        verdict=[*verdict(summary, labels, matrix), *_mixture(files)],
+        verdict=[*verdict(summary, labels, matrix), *mixture],
+        mixture=mixture,
         labels={arm: dict(counts) for arm, counts in labels.items()},
         claims=_claims(told.get("claims") or (), cards),
         conclusion=(told.get("final_summary") or {}).get("conclusion"),
