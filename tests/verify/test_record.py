@@ -204,6 +204,18 @@ def test_host_that_bills_more_than_reserved_is_said(tmp_path):
     )
 
 
+def test_free_prices_beside_bills_are_said(tmp_path):
+    """Where the recorded price is zero and the server billed all the same, the reader learns it."""
+    with audited_provider() as provider:
+        endpoint = {"preset": "openrouter", "base_url": provider.base_url}
+        endpoint["price"] = {"input_usd_per_million": 0.0, "output_usd_per_million": 0.0}
+        run = audit_here(tmp_path, provider, max_iterations=1, audited_endpoint=endpoint).folder
+
+    result = verify_run(run)
+    assert result.holds
+    assert any("may not be the server's: the server billed more" in note for note in result.notes)
+
+
 def test_cap_that_was_lowered_on_resume_is_said(tmp_path):
     """A run that may spend no more ends; it did not break its cap."""
     with audited_provider() as provider:

@@ -598,6 +598,7 @@ def test_made_up_version_leaves_no_check_out(tmp_path, run, resumed, version, wh
     assert result.verdict == "wrong"
     assert result.as_json()["holds"] is False
     assert result.concludes.startswith("So the ")
+    assert max(map(len, (*result.notes, result.concludes))) < 1000
 
 
 @pytest.mark.parametrize("version", ["99.0.0", "0.0.1"])

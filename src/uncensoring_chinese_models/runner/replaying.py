@@ -33,6 +33,7 @@ from uncensoring_chinese_models.models import (
 )
 from uncensoring_chinese_models.runner.pipeline import Parts, run_pipeline
 from uncensoring_chinese_models.runs import Journal, RunStore, prices_from_json, whole_lines
+from uncensoring_chinese_models.text import preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.errors import ClientError
 
 Auditor = Callable[[AuditConfig], ModelClient]
+MAX_VERSION_CHARACTERS = 40
+"""A version is only a word of the journal; no more of it is shown."""
 NO_PRICES = {"auditor": None, "target": None}
 """Decisions that depend on prices are in the journal."""
 
@@ -87,7 +90,7 @@ class Replayed:
     def other_version(self) -> str | None:
         """The version that last worked on the run, if it is not this one."""
         made_by = self.process.get("package_version")
-        return None if made_by == __version__ else str(made_by)
+        return None if made_by == __version__ else preview(str(made_by), MAX_VERSION_CHARACTERS)
 
     @property
     def may_lack(self) -> list[str]:

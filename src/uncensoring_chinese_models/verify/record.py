@@ -18,7 +18,7 @@ from uncensoring_chinese_models.domain import Price, Reply, Reservation
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.models import charge
 from uncensoring_chinese_models.runs import Journal, prices_from_json
-from uncensoring_chinese_models.verify.checks import RunCheck
+from uncensoring_chinese_models.verify.checks import RunCheck, has_not_begun
 from uncensoring_chinese_models.verify.compare_files import Failure
 from uncensoring_chinese_models.verify.diff import json_differences
 
@@ -52,7 +52,8 @@ def check_record(tree: RunTree, replayed: Replayed | None, now: datetime | None 
     check = RunCheck("record")
     if replayed is None:
         check.is_done = False
-        check.said = "it needs an unbroken journal"
+        begun = not has_not_begun(tree)
+        check.said = "it needs an unbroken journal" if begun else "there is no line to check yet"
         return Recorded(check)
     lines = JournalLines(replayed)
     try:
@@ -109,16 +110,24 @@ class JournalLines(Journal):
                 f"Line {self._latest[1]} of the journal is dated {self._latest[0].strftime(_TIME)}, "
                 "in the future by the clock of this machine."
             )
-        over = self._over_cap(self._spent)
+        over, billed = self._over_cap(self._spent), self._on_overcharges()
         if over:
-            why = (
-                "the server billed more than can be reserved in line "
-                f"{', '.join(map(str, self._overcharged))}"
-                if self._overcharged
-                else "the cap was lowered when the run was resumed"
-            )
+            why = billed or "the cap was lowered when the run was resumed"
             found.append(f"More was spent than the budget allows ({over}): {why}.")
+        elif billed:
+            found.append(f"The recorded prices or limits may not be the server's: {billed}.")
         return found
+
+    def _on_overcharges(self) -> str:
+        """Say which attempts were billed more than was reserved for them; nothing if none was."""
+        number = len(self._overcharged)
+        if not number:
+            return ""
+        what = "one attempt" if number == 1 else f"{number} attempts"
+        return (
+            f"the server billed more than was reserved for {what}, first in line "
+            f"{self._overcharged[0]}"
+        )
 
     # --- line by line ---------------------------------------------------------------------------
 
@@ -196,7 +205,8 @@ class JournalLines(Journal):
 
     def _check_reserved(self, reserved: Reservation, price: Price | None, number: int) -> None:
         """Check the limits of a reservation; those of calls that are replayed are computed again."""
-        if number in {*self._replayed.reservations.right, *self._replayed.reservations.wrong}:
+        computed = self._replayed.reservations
+        if number in computed.right or number in computed.wrong:
             return
         if price is None:
             fits = reserved.usd is None
