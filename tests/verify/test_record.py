@@ -207,8 +207,8 @@ def test_host_that_bills_more_than_reserved_is_said(tmp_path):
 def test_free_prices_beside_bills_are_said(tmp_path):
     """Where the recorded price is zero and the server billed all the same, the reader learns it."""
     with audited_provider() as provider:
-        endpoint = {"preset": "openrouter", "base_url": provider.base_url}
-        endpoint["price"] = {"input_usd_per_million": 0.0, "output_usd_per_million": 0.0}
+        price = {"input_usd_per_million": 0.0, "output_usd_per_million": 0.0}
+        endpoint = {"preset": "openrouter", "base_url": provider.base_url, "price": price}
         run = audit_here(tmp_path, provider, max_iterations=1, audited_endpoint=endpoint).folder
 
     result = verify_run(run)
