@@ -66,47 +66,22 @@ class Viewing:
         lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items()]
         return self.raw(f"{method} {path} HTTP/1.1\r\n{''.join(lines)}\r\n".encode())
 
-    @contextmanager
-    def events(self, path: str, **headers: str) -> Iterator[Iterator[dict[str, str]]]:
-        """Open a stream of events, and yield them as they come."""
-        lines = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as sock:
-            sock.sendall(f"GET {path} HTTP/1.1\r\nhost: {self.host}\r\n{lines}\r\n".encode())
-            yield _events(sock)
-
-
-def _events(sock: socket.socket) -> Iterator[dict[str, str]]:
-    """Yield events; the lengths of chunks are left out, as no line of an event looks like one."""
-    event: dict[str, str] = {}
-    with sock.makefile("r", encoding="utf-8", newline="\n") as file:
-        assert file.readline().split()[1] == "200"
-        while file.readline().strip():
-            pass
-        for line in file:
-            name, colon, value = line.rstrip("\r\n").partition(": ")
-            if colon and name in ("id", "event", "data"):
-                event[name] = f"{event[name]}\n{value}" if name in event else value
-            elif line.startswith(": "):
-                yield {"comment": value or line[2:].strip()}
-            elif line == "\n" and event:
-                yield event
-                event = {}
-
 
 @contextmanager
-def viewing(root: Path, cache: Path | None = None) -> Iterator[Viewing]:
+def viewing(root: Path, cache: Path | None = None, port: int = 0) -> Iterator[Viewing]:
     """View a folder; at the end Ctrl-C must end the viewer by itself, with code 0.
 
     Args:
         root: holds runs.
         cache: where the index is kept; by default in a folder that is removed.
+        port: where it listens; by default where there is room.
     """
     if cache is None:
-        with TemporaryDirectory() as passing, viewing(root, Path(passing)) as running:
+        with TemporaryDirectory() as passing, viewing(root, Path(passing), port) as running:
             yield running
         return
     started = subprocess.Popen(
-        command("view", root, "--port", 0, "--json"),
+        command("view", root, "--port", port, "--json"),
         env=clean_environment() | {"UCM_CACHE_DIR": str(cache)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

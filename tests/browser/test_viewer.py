@@ -17,7 +17,7 @@ from uncensoring_chinese_models.reports.pages.text import shown
 LONG = "lantern/Uncompressed-InstructionTuned"
 OPEN_ALL = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
 STRANGE = """() => {
-  const ours = new Set(['/static/htmx.min.js', '/static/hx-sse.min.js', '/static/report.js', '/static/view.js',
+  const ours = new Set(['/static/htmx.min.js', '/static/report.js', '/static/view.js',
     '/static/style.css', '/static/view.css', 'data:,', '/', '/search', '/compare']);
   const found = [...document.querySelectorAll(
     'img, iframe, object, embed, base, style, video, audio, textarea, template, plaintext, math, ' +
@@ -27,7 +27,7 @@ STRANGE = """() => {
       found.push(one.outerHTML);
   for (const one of document.querySelectorAll('*'))
     for (const name of one.getAttributeNames()) {
-      const isOurs = name === 'hx-ignore' || one.matches('#overview, .filters, #stream');
+      const isOurs = name === 'hx-ignore' || one.matches('#overview, .filters, #run');
       if (name.startsWith('on') || name === 'style' || (name.startsWith('hx-') && !isOurs))
         found.push(one.outerHTML.slice(0, 200));
     }
@@ -285,7 +285,7 @@ def test_a_run_appears_and_grows_before_ones_eyes(page, tmp_path):
             page.wait_for_timeout(3000)
             assert asked == []
         page.goto(f"{viewer.address}run/{only_id(viewer)}")
-        assert page.locator("#stream").count() == 0
+        assert page.locator("#run[hx-get]").count() == 0
 
 
 # --- what a hostile text does ---------------------------------------------------------------------

@@ -1,12 +1,14 @@
-"""Parts of the viewer: its files, the tail of a journal, events, two runs side by side, its port."""
+"""Parts of the viewer: its files, the course and version of a run, two runs side by side, its port."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import socket
 from html import escape
 from importlib import resources
+from types import SimpleNamespace
 
 import pytest
 from hatchling.builders.wheel import WheelBuilder
@@ -19,12 +21,13 @@ from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.reports.pages.model import run_view
 from uncensoring_chinese_models.runner.judging import judge_and_report
 from uncensoring_chinese_models.runs.reading import read_run
+from uncensoring_chinese_models.viewer import screens
 from uncensoring_chinese_models.viewer.app import NAMES, assets
-from uncensoring_chinese_models.viewer.live import Streams, event, offset_of
-from uncensoring_chinese_models.viewer.screens import compare_screen, run_part, run_screen
+from uncensoring_chinese_models.viewer.course import course_of
+from uncensoring_chinese_models.viewer.screens import UNCHANGED, compare_screen, run_screen
 from uncensoring_chinese_models.viewer.serving import MAX_PORTS_TRIED, PORT, listen
 from uncensoring_chinese_models.viewer.side_by_side import differing_settings
-from uncensoring_chinese_models.viewer.tail import course_of, whole_until
+from uncensoring_chinese_models.viewer.signatures import signature_of
 
 STATIC = resources.files("uncensoring_chinese_models.viewer") / "static"
 VENDORED = json.loads((STATIC / "vendored.json").read_text("utf-8"))
@@ -65,7 +68,7 @@ def test_the_wheel_holds_what_the_viewer_shows():
     assert {path.relative_to(package.parent).as_posix() for path in files} <= packed
 
 
-# --- the tail of a journal ------------------------------------------------------------------------
+# --- the course of a run ------------------------------------------------------------------------
 
 
 def test_the_course_of_a_run_is_what_its_summary_says(tmp_path):
@@ -80,7 +83,6 @@ def test_the_course_of_a_run_is_what_its_summary_says(tmp_path):
     assert course.tokens == total["prompt_tokens"] + total["completion_tokens"]
     assert course.cost_usd == pytest.approx(total["cost_usd"])
     assert (course.in_flight, course.unpriced, course.max_iterations) == (0, 0, 3)
-    assert course.offset == (run.folder / "journal.jsonl").stat().st_size
 
 
 @pytest.mark.parametrize(
@@ -107,91 +109,69 @@ def test_lines_that_no_journal_has_do_no_harm(line):
     assert (course.calls, course.in_flight, course.cost_usd) == (1, 1, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("content", "offset", "ended"),
-    [
-        (b"", 0, 0),
-        (b"one\n", 0, 4),
-        (b"one\ntw", 0, 4),
-        (b"one\ntw", 4, 4),
-        (b"one\ntwo\n", 4, 8),
-        (b"one\n", 99, 4),
-        (b"x" * 200_000 + b"\n" + b"y" * 200_000, 0, 200_001),
-    ],
-)
-def test_only_whole_lines_count(tmp_path, content, offset, ended):
-    """What is still being written is not shown; an offset of another file is none."""
-    path = tmp_path / "journal.jsonl"
-    path.write_bytes(content)
-
-    assert whole_until(path, offset) == ended
-    assert whole_until(tmp_path / "missing", offset) == 0
+# --- the version of a run -----------------------------------------------------------------------
 
 
-# --- events ---------------------------------------------------------------------------------------
+def grow(folder):
+    with (folder / "journal.jsonl").open("ab") as file:
+        file.write(b'{"type": "sent", "call": "001/target", "attempt": 1}\n')
 
 
-def test_no_text_can_end_an_event():
-    """Whatever a browser takes for the end of a line begins another line of data."""
-    text = "one\ntwo\rthree\r\nfour\n\nid: 7\nevent: ended"
-
-    told = event(text, 5).decode()
-
-    assert told.splitlines()[0] == "id: 5"
-    assert all(line.startswith("data: ") for line in told.split("\n")[1:-2])
-    assert told.endswith("\n\n")
-    assert "\r" not in told
-    assert "\n\n" not in told[:-2]
-
-
-@pytest.mark.parametrize(
-    ("last", "asked", "offset"),
-    [
-        (None, None, 0),
-        ("5", "9", 5),
-        (None, "9", 9),
-        ("", "9", 9),
-        ("-5", None, 0),
-        ("x", "9", 9),
-        ("٣", None, 0),
-        ("9" * 400, None, 0),
-    ],
-)
-def test_what_a_page_has_seen(last, asked, offset):
-    """What the browser says comes before the address; rubbish is nothing."""
-    assert offset_of(last, asked) == offset
-
-
-async def test_silence_is_broken_by_heartbeats(tmp_path):
-    """A stream on which nothing happens still says that it is there, and ends when it is told to."""
+def test_what_changes_while_a_run_is_read_is_seen_next_time(tmp_path, monkeypatch):
+    """A version is older than what was read for it, so nobody who has it is told that he has all."""
     folder = write_run(tmp_path, "going", ended=False)
-    size = (folder / "journal.jsonl").stat().st_size
-    told: list[bytes] = []
-    streams = Streams(is_stopping=lambda: len(told) > 2, poll_s=0, heartbeat_s=0)
 
-    async for each in streams.follow(folder, size, lambda: "drawn"):
-        told.append(each)  # noqa: PERF401 -- it is looked at meanwhile
+    def read_and_grow(path):
+        files = read_run(path)
+        grow(path)
+        return files
 
-    assert told == [b": open\n\n", b": still here\n\n", b": still here\n\n"]
+    with monkeypatch.context() as patched:
+        patched.setattr(screens, "read_run", read_and_grow)
+        first = run_screen("id", folder, {}).data()
+    later = run_screen("id", folder, {"have": first["version"]})
 
-
-async def test_a_run_that_has_ended_is_drawn_once_more(tmp_path):
-    """A page that was open at the end sees the end, and is told that it was."""
-    folder = write_run(tmp_path, "ended")
-    size = (folder / "journal.jsonl").stat().st_size
-
-    told = [each async for each in Streams().follow(folder, size, lambda: "drawn")]
-
-    assert told[1:] == [event("drawn", size), event("", size, "ended")]
+    assert first["course"]["calls"] == 0
+    assert later is not UNCHANGED
+    assert later.data()["course"]["calls"] == 1
+    assert run_screen("id", folder, {"have": later.data()["version"]}) is UNCHANGED
 
 
-def test_a_part_of_a_run_that_breaks_says_so(tmp_path):
-    """A stream goes on where a file is damaged while it is read."""
+@pytest.mark.parametrize(
+    "name", ["auditor_turns/002.json", "audited_responses/002.json", "../going.judged/new.json"]
+)
+def test_two_changes_within_one_tick_of_the_clock_are_two(tmp_path, monkeypatch, name):
+    """A file that takes another's place is seen where the times of a disk are only to the minute."""
+    own = os.lstat
+
+    def coarse(path):
+        told = own(path)
+        times = {"st_mtime_ns": told.st_mtime_ns // 10**11, "st_ctime_ns": 0}
+        return SimpleNamespace(st_size=told.st_size, st_ino=told.st_ino, **times)
+
+    folder = write_run(tmp_path, "going", ended=False)
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    with monkeypatch.context() as patched:
+        patched.setattr("uncensoring_chinese_models.viewer.signatures.os.lstat", coarse)
+        for _ in range(5):
+            before = signature_of(folder)
+            path.with_suffix(".tmp").write_bytes(b"{}")
+            between = signature_of(folder)
+            path.with_suffix(".tmp").rename(path)
+            assert before != between != signature_of(folder)
+
+
+def test_a_damaged_run_is_looked_at_again_when_it_has_changed(tmp_path):
+    """Its page names the damage, and asks whether there is something new."""
     folder = write_run(tmp_path, "going", ended=False)
     (folder / "auditor_turns/001.json").write_text("{")
+    screen = run_screen("id", folder, {})
 
-    assert "001.json cannot be read" in run_part("id", folder, {})
-    assert run_screen("id", folder, {}).status == 422
+    assert screen.status == 422
+    assert "001.json cannot be read" in screen.html()
+    assert f"have={screen.values['version']}" in screen.html()
+    assert run_screen("id", folder, {"have": screen.values["version"]}) is UNCHANGED
 
 
 # --- two runs -------------------------------------------------------------------------------------

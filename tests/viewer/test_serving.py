@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import socket
 import subprocess
 import threading
-from collections import Counter
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from html import escape
 
 import pytest
@@ -23,6 +21,7 @@ from tests.support import (
 )
 from tests.viewed_runs import judge_run, write_run
 from tests.viewing import viewing
+from uncensoring_chinese_models.viewer.index import FRESH_S
 
 pytestmark = pytest.mark.wire
 HOSTILE = '<script>alert(1)</script><div hx-get="/steal" hx-trigger="load">\x1b[31m\u202e'
@@ -247,9 +246,9 @@ def test_a_huge_query_is_refused(viewer):
 
 
 def test_head_says_what_get_would(viewer):
-    """HEAD has the headers and no body, for streams too."""
+    """HEAD has the headers and no body."""
     run = ids_of(viewer)["one"]
-    for path in ("/", f"/run/{run}", f"/run/{run}/events", "/static/view.css"):
+    for path in ("/", f"/run/{run}", "/static/view.css"):
         answer = viewer.ask(path, "HEAD")
         assert (answer.status, answer.body) == (200, "")
         assert answer.headers["content-security-policy"].startswith("default-src 'none'")
@@ -305,110 +304,78 @@ def only_id(viewer):
     raise AssertionError("no run appeared")
 
 
-def until(events, has):
-    """Return the first event for which something holds."""
-    for each in events:
-        if has(each):
-            return each
-    raise AssertionError("the stream ended before that")
+def until(viewer, path, has):
+    """Ask again and again as a page does, until an answer has something; return it."""
+    version = ""
+    for _ in range(600):
+        answer = viewer.ask(f"{path}{'&' if '?' in path else '?'}have={version}")
+        assert answer.status in (200, 204)
+        if answer.status == 200 and has(answer.body):
+            return answer.body
+        version = version_in(answer.body) or version
+        threading.Event().wait(0.1)
+    raise AssertionError("that never came")
+
+
+def version_in(body):
+    """Return the version that a page asks with."""
+    return body.partition("have=")[2].partition('"')[0]
 
 
 def test_a_run_is_seen_while_it_goes(tmp_path):
-    """Events bear the page's parts as probes are answered, and end with the run."""
+    """Its page has each probe as soon as it is answered, and asks no more once the run has ended."""
     gate = Gate()
     (tmp_path / "runs").mkdir()
     with viewing(tmp_path / "runs") as viewer, going(tmp_path, gate):
-        run = only_id(viewer)
-        first = viewer.ask(f"/run/{run}").body
-        assert f'hx-sse:connect="/run/{run}/events' in first
+        run = f"/run/{only_id(viewer)}"
+        first = viewer.ask(run).body
+        assert f'hx-get="{run}?view=both&amp;have={version_in(first)}"' in first
         assert "No response has arrived yet" in first
 
-        with viewer.events(f"/run/{run}/events?view=target&from=0") as events:
-            assert next(events) == {"comment": "open"}
-            before = until(events, lambda each: "data" in each)
-            assert "No response has arrived yet" in before["data"]
-            gate.let.release()
-            one = until(events, lambda each: 'id="p-1"' in each.get("data", ""))
-            assert int(one["id"]) > int(before["id"])
-            assert 'id="turns"' not in one["data"]
-            assert "unfinished" in one["data"]
-
-            with viewer.events(f"/run/{run}/events", last_event_id=one["id"]) as again:
-                next(again)
-                gate.let.release()
-                two = until(again, lambda each: 'id="p-2"' in each.get("data", ""))
-                assert int(two["id"]) > int(one["id"])
-
-            gate.let.release(10)
-            last = until(events, lambda each: "probes sent" in each.get("data", ""))
-            ended = until(events, lambda each: each.get("event") == "ended")
-            assert int(ended["id"]) == int(last["id"])
-            assert list(events) == []
-
-        after = viewer.ask(f"/run/{run}").body
-        assert "hx-sse:connect" not in after
+        gate.let.release()
+        one = until(viewer, f"{run}?view=target", lambda body: 'id="p-1"' in body)
+        assert 'id="turns"' not in one
+        assert "unfinished" in one
+        assert f'hx-get="{run}?view=target&amp;have=' in one
+        gate.let.release()
+        until(viewer, run, lambda body: 'id="p-2"' in body)
+        gate.let.release(10)
+        ended = until(viewer, run, lambda body: "probes sent" in body)
+        assert "hx-get" not in ended
         assert viewer.ask("/index.json").json()["runs"][0]["status"] == "max_iterations"
 
 
-def test_a_page_that_has_seen_all_is_sent_nothing_again(tmp_path):
-    """Last-Event-ID stands before what the address says; a torn line is not sent."""
-    folder = write_run(tmp_path, "going", ended=False)
-    journal = folder / "journal.jsonl"
-    size = journal.stat().st_size
+@pytest.mark.parametrize("ending", ["", ".json"])
+def test_whoever_has_the_present_version_is_sent_nothing(tmp_path, ending):
+    """204 without a body says that a run has not changed; anything else gets the run."""
+    journal = write_run(tmp_path, "going", ended=False) / "journal.jsonl"
     with viewing(tmp_path) as viewer:
-        run = only_id(viewer)
-        path = f"/run/{run}/events?from=0"
-        with viewer.events(path, last_event_id=str(size)) as events:
-            assert next(events) == {"comment": "open"}
-            with journal.open("ab") as file:
-                file.write(b'{"type": "sent", ')
-                file.flush()
-                threading.Event().wait(1.5)
-                file.write(b'"call": "001/target", "attempt": 1}\n')
-            event = next(events)
-            assert int(event["id"]) == journal.stat().st_size
-            assert "1, 1 in flight" in event["data"]
+        path = f"/run/{only_id(viewer)}{ending}"
+        version = viewer.ask(f"/run/{only_id(viewer)}.json").json()["version"]
+        same = viewer.ask(f"{path}?have={version}")
+        assert (same.status, same.body) == (204, "")
+        assert same.headers["cache-control"] == "no-store"
+        assert viewer.ask(f"{path}?have={version}", "HEAD").status == 204
+        for other in ("", "x", "%00", version[:-1], version * 9):
+            assert viewer.ask(f"{path}?have={other}").status == 200
+
+        with journal.open("ab") as file:
+            file.write(b'{"type": "sent", "call": "001/target", "attempt": 1}\n')
+        later = viewer.ask(f"{path}?have={version}")
+        assert later.status == 200
+        assert version not in later.body
 
 
-def test_the_streams_are_counted(tmp_path):
-    """Past the cap a page is told to wait, and a stream that is closed makes room."""
-    write_run(tmp_path, "going", ended=False)
+def test_a_run_that_was_moved_is_missed_under_its_old_address(tmp_path):
+    """It has the address of its new place; the old one says that nothing is there."""
+    folder = write_run(tmp_path, "before", ended=False)
     with viewing(tmp_path) as viewer:
-        path = f"/run/{only_id(viewer)}/events"
-        opened = [viewer.events(path) for _ in range(32)]
-        for each in opened:
-            next(each.__enter__())
-        full = viewer.ask(path)
-        assert (full.status, full.headers["retry-after"]) == (503, "30")
-        for each in opened:
-            each.__exit__(None, None, None)
-        for _ in range(100):
-            with viewer.events(path) as events:
-                if next(events, None) == {"comment": "open"}:
-                    return
-        raise AssertionError("no room was made")
-
-
-def test_no_more_streams_than_the_cap_are_let_in_at_once(tmp_path):
-    """Of many that come together, so many follow and the others are told to wait; room is made."""
-    write_run(tmp_path, "going", ended=False)
-    with viewing(tmp_path) as viewer:
-        request = f"GET /run/{only_id(viewer)}/events HTTP/1.1\r\nhost: {viewer.host}\r\n\r\n"
-        for _ in range(2):
-            assert Counter(answers(viewer, request.encode(), 200)) == {"200": 32, "503": 168}
-            threading.Event().wait(2)
-
-
-def answers(viewer, request, number):
-    """Send one request over many connections at once; return the statuses."""
-    with ExitStack() as opened:
-        socks = [
-            opened.enter_context(socket.create_connection(("127.0.0.1", viewer.port), timeout=30))
-            for _ in range(number)
-        ]
-        for sock in socks:
-            sock.sendall(request)
-        return [sock.recv(64).split()[1].decode() for sock in socks]
+        path = f"/run/{ids_of(viewer)['before']}"
+        assert viewer.ask(path).status == 200
+        threading.Event().wait(FRESH_S)
+        folder.rename(tmp_path / "after")
+        assert viewer.ask(path).status == 404
+        assert viewer.ask(f"/run/{ids_of(viewer)['after']}").status == 200
 
 
 # --- the command --------------------------------------------------------------------------------

@@ -9,22 +9,22 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from functools import cache, partial
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.config import require_extra
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.viewer.guard import App, Guard, Receive, Scope, Send
-from uncensoring_chinese_models.viewer.live import Streams, offset_of
+from uncensoring_chinese_models.runs import looks_like_run
+from uncensoring_chinese_models.viewer.guard import App, Guard
 from uncensoring_chinese_models.viewer.screens import (
     TOO_DEEP,
+    UNCHANGED,
     Query,
     Screen,
     compare_screen,
     landing,
     problem,
-    run_part,
     run_screen,
     search_screen,
 )
@@ -45,9 +45,8 @@ _NO_RUN = "There is no such run in this folder; it may have been moved or delete
 class Viewer:
     """The pages over one index."""
 
-    def __init__(self, index: Index, streams: Streams) -> None:
+    def __init__(self, index: Index) -> None:
         self.index = index
-        self.streams = streams
         self._starting = threading.Lock()
         self._reading: Future[None] | None = None
 
@@ -66,9 +65,9 @@ class Viewer:
             reading.result()
 
     def folder_of(self, run_id: str) -> Path | None:
-        """Return the folder of a run; an unknown run is searched for once."""
+        """Return the folder of a run; one that is unknown or gone is searched for once."""
         folder = self.index.folder_of(run_id)
-        if folder is None:
+        if folder is None or not looks_like_run(folder):
             self.look()
             folder = self.index.folder_of(run_id)
         return folder
@@ -131,7 +130,6 @@ def build_app(viewer: Viewer, port: int) -> App:
         "/run/{id}": ("/run/{id}.json", viewer.run),
     }
     routes = [Route("/static/{name}", _static)]
-    routes.append(Route("/run/{id}/events", partial(_events, viewer)))
     for path, (for_programs, make) in pages.items():
         routes.append(Route(for_programs, _page(make, as_json=True)))
         routes.append(Route(path, _page(make, as_json=False)))
@@ -155,6 +153,8 @@ def _page(make: Callable[[str, Query], Screen], *, as_json: bool) -> Callable[[R
 def _answer(screen: Screen, *, as_json: bool) -> Response:
     from starlette.responses import Response  # noqa: PLC0415
 
+    if screen is UNCHANGED:
+        return Response(status_code=screen.status)
     try:
         body = screen.json() if as_json else screen.html()
     except (CorruptRunError, RecursionError) as err:
@@ -171,41 +171,6 @@ def _static(request: Request) -> Response:
     if asset is None:
         return _answer(problem(404, "There is no such file."), as_json=False)
     return Response(asset.content, media_type=asset.media_type)
-
-
-async def _events(viewer: Viewer, request: Request) -> Response | App:
-    """Stream the changes on the page of a run."""
-    from starlette.concurrency import run_in_threadpool  # noqa: PLC0415
-    from starlette.responses import Response, StreamingResponse  # noqa: PLC0415
-
-    run_id, query = request.path_params["id"], request.query_params
-    folder = await run_in_threadpool(viewer.folder_of, run_id)
-    if folder is None:
-        return _answer(problem(404, _NO_RUN), as_json=False)
-    if request.method == "HEAD":
-        return Response(media_type="text/event-stream")
-    if (
-        not viewer.streams.enter()
-    ):  # no await between this line and `_leaving`, which gives the place back
-        return Response(
-            "Too many pages are following runs; close one.\n", 503, {"retry-after": "30"}
-        )
-    offset = offset_of(request.headers.get("last-event-id"), query.get("from"))
-    draw = partial(run_part, run_id, folder, query)
-    events = viewer.streams.follow(folder, offset, draw)
-    return _leaving(viewer.streams, StreamingResponse(events, media_type="text/event-stream"))
-
-
-def _leaving(streams: Streams, answer: App) -> App:
-    """Return an answer that gives its place back, even if the browser has gone."""
-
-    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
-        try:
-            await answer(scope, receive, send)
-        finally:
-            streams.leave()
-
-    return answered
 
 
 def _missing(request: Request, _: Exception) -> Response:
@@ -235,7 +200,6 @@ NAMES = {
     "view.css": _OURS,
     "view.js": _OURS,
     "htmx.min.js": _OURS,
-    "hx-sse.min.js": _OURS,
 }
 """Each file that is served, and its package."""
 

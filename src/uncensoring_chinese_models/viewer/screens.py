@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
+from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.reports import render, run_view
 from uncensoring_chinese_models.runs import read_run
+from uncensoring_chinese_models.viewer.course import course_of
 from uncensoring_chinese_models.viewer.index import Filters
 from uncensoring_chinese_models.viewer.queries import MIN_INDEXED_CHARACTERS, search, topic_matrix
 from uncensoring_chinese_models.viewer.side_by_side import (
@@ -24,7 +26,6 @@ from uncensoring_chinese_models.viewer.side_by_side import (
     tested,
 )
 from uncensoring_chinese_models.viewer.signatures import by_name, signature_of
-from uncensoring_chinese_models.viewer.tail import course_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 RUNS_PER_PAGE = 100
 MAX_HITS = 50
 VIEWS = ("both", "auditor", "target")
+_VERSION_LENGTH = 16
+"""Hexadecimal digits: enough that no two states of one run have the same."""
 _MAX_ASKED_CHARACTERS = 500
 """Max characters of a query parameter."""
 TOO_DEEP = (
@@ -64,6 +67,10 @@ class Screen:
     def json(self) -> str:
         """Return the data as JSON in ASCII."""
         return json.dumps(self.data(), ensure_ascii=True)
+
+
+UNCHANGED = Screen("", {}, dict, 204)
+"""The answer to whoever has the present version of a page."""
 
 
 def problem(status: int, sentence: str) -> Screen:
@@ -149,18 +156,32 @@ def search_screen(index: Index, query: Query) -> Screen:
 
 
 def run_screen(run_id: str, folder: Path, query: Query) -> Screen:
-    """Return one run in its present state."""
-    return _run(run_id, folder, query, "run.html")
-
-
-def run_part(run_id: str, folder: Path, query: Query) -> str:
-    """Return the part of a run's page that changes while the run continues."""
+    """Return one run in its present state, or `UNCHANGED` if the asker has this version of it."""
+    signature = signature_of(folder)  # before the files are read, so no later change is missed
+    version = hashlib.sha256(signature.encode()).hexdigest()[:_VERSION_LENGTH]
+    if query.get("have") == version:
+        return UNCHANGED
+    view = query.get("view", "both")
+    known = {
+        "id": run_id,
+        "version": version,
+        "view": view if view in VIEWS else "both",
+        "error": "",
+    }
     try:
-        return _run(run_id, folder, query, "run_body.html").html()
-    except CorruptRunError as err:
-        return replace(problem(422, str(err)), template="problem_body.html").html()
-    except RecursionError:
-        return replace(problem(422, TOO_DEEP), template="problem_body.html").html()
+        files, run = _seen(folder, signature)
+    except (AuditToolError, RecursionError) as err:
+        reason = TOO_DEEP if isinstance(err, RecursionError) else by_name(str(err), folder)
+        told = {"error": reason}
+        return Screen("run.html", known | told | {"is_followed": True}, lambda: told, 422)
+    course = asdict(course_of(files.journal))
+    is_going = files.summary is None
+    values = {"run": run, "course": course, "views": VIEWS, "is_going": is_going}
+    return Screen(
+        "run.html",
+        known | values | {"is_followed": is_going},
+        lambda: {"id": run_id, "version": version, "course": course, **run.as_json()},
+    )
 
 
 @lru_cache(maxsize=8)
@@ -168,26 +189,6 @@ def _seen(folder: Path, signature: str) -> tuple[RunFiles, RunView]:  # noqa: AR
     """Return a run; cached until a file in its folder changes."""
     files = read_run(folder)
     return files, run_view(files)
-
-
-def _run(run_id: str, folder: Path, query: Query, template: str) -> Screen:
-    view = query.get("view", "both")
-    try:
-        files, run = _seen(folder, signature_of(folder))
-    except AuditToolError as err:
-        unreadable = problem(422, by_name(str(err), folder))
-        is_part = template != "run.html"
-        return replace(unreadable, template="problem_body.html") if is_part else unreadable
-    course = asdict(course_of(files.journal))
-    values = {
-        "id": run_id,
-        "run": run,
-        "course": course,
-        "view": view if view in VIEWS else "both",
-        "views": VIEWS,
-        "is_going": files.summary is None,
-    }
-    return Screen(template, values, lambda: {"id": run_id, "course": course, **run.as_json()})
 
 
 # --- two runs -----------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from uncensoring_chinese_models.config import cache_folder, require_extra
 from uncensoring_chinese_models.errors import UsageError
 from uncensoring_chinese_models.viewer.app import Viewer, build_app
 from uncensoring_chinese_models.viewer.index import Index
-from uncensoring_chinese_models.viewer.live import Streams
 
 LOOPBACK = "127.0.0.1"
 PORT = 8484
@@ -59,8 +58,7 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
         import uvicorn  # noqa: PLC0415 -- an optional dependency
     with listen(port) as sock:
         number = int(sock.getsockname()[1])
-        streams = Streams()
-        viewer = Viewer(Index(folder, cache_folder()), streams)
+        viewer = Viewer(Index(folder, cache_folder()))
         try:
             config = uvicorn.Config(
                 build_app(viewer, number),
@@ -74,7 +72,6 @@ def serve(folder: Path, port: int | None, announce: Callable[[str], None]) -> No
                 timeout_graceful_shutdown=2,
             )
             server = uvicorn.Server(config)
-            streams.is_stopping = lambda: server.should_exit
             announce(f"http://{LOOPBACK}:{number}/")
             server.run(sockets=[sock])
         except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """The runs of a folder, each with an id, and a signature that differs as soon as the run does.
 
-Nothing is opened here and no link is followed: names, sizes and times are enough.
+No file is opened here and no link is followed: names, sizes, times and inodes are enough.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from uncensoring_chinese_models.runs import BUNDLED, GIVEN, JUDGED, find_runs, looks_like_run
@@ -15,6 +16,8 @@ from uncensoring_chinese_models.runs import BUNDLED, GIVEN, JUDGED, find_runs, l
 _ID_LENGTH = 32
 """Hexadecimal digits: too many for anybody to find two places with the same id."""
 _SUMMARY = "summary.json"
+_MAX_LISTED = 50_000
+"""How many entries of a folder are looked at; a run with more is not shown."""
 _GROWING = ("auditor_turns", "audited_responses")
 
 
@@ -52,8 +55,8 @@ def signature_of(folder: Path) -> str:
         path = f"{path}/{BUNDLED.rstrip('/')}"
     given, ended = [_stamp(f"{path}/{name}") for name in GIVEN], _stamp(f"{path}/{_SUMMARY}")
     is_open = not ended or not all(given)
-    growing = [_stamp(f"{path}/{name}") for name in _GROWING] if is_open else []
-    return " ".join([*given, ended, *growing, _stamp(_judged_beside(folder))])
+    growing = [_listing(f"{path}/{name}") for name in _GROWING] if is_open else []
+    return " ".join([*given, ended, *growing, _listing(_judged_beside(folder))])
 
 
 def by_name(sentence: str, *folders: Path) -> str:
@@ -70,10 +73,30 @@ def _judged_beside(folder: Path) -> str:
     return f"{named}{JUDGED}"
 
 
+def _listing(path: str) -> str:
+    """Return a string that changes when a file of a folder is added, removed or replaced.
+
+    The times of a folder are not enough: two changes within one tick of the clock leave the same.
+    """
+    stamp = _stamp(path)
+    if not stamp:
+        return ""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return stamp
+    try:
+        with os.scandir(handle) as entries:
+            found = sorted(f"{each.name}/{each.inode()}" for each in islice(entries, _MAX_LISTED))
+    finally:
+        os.close(handle)
+    return f"{stamp}:{hashlib.sha256(os.fsencode(' '.join(found))).hexdigest()}"
+
+
 def _stamp(path: str) -> str:
     """Return a string that changes when a file changes; no program can set a change time."""
     try:
         told = os.lstat(path)
     except OSError:
         return ""
-    return f"{told.st_mtime_ns}:{told.st_ctime_ns}:{told.st_size}"
+    return f"{told.st_mtime_ns}:{told.st_ctime_ns}:{told.st_size}:{told.st_ino}"
