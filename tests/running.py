@@ -78,7 +78,7 @@ class Ran:
 
     def turns(self) -> list[dict[str, Any]]:
         """Return the stored turns of the auditor."""
-        paths = sorted((self.folder / "auditor_turns").glob("*.json"))
+        paths = sorted((self.folder / "auditor_turns").glob("[0-9][0-9][0-9].json"))
         return [json.loads(path.read_bytes()) for path in paths]
 
     def holds(self, text: str) -> list[str]:

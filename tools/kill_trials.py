@@ -3,8 +3,20 @@
 Each trial starts the real command against a loopback provider, kills it with SIGKILL at a random
 moment (by the clock, or while the provider holds the n-th request), resumes it, perhaps kills it
 again, and at last lets it finish. Its files must equal those of an undisturbed run in everything
-but timestamps, latencies and the figures of attempts that were lost in flight; no call whose reply
-was on disk may have been sent again; and the run must verify after each kill and at its end.
+but timestamps, latencies, the address of the server and the figures of attempts that were lost in
+flight; no call whose reply was on disk may have been sent again; and the run must verify after each
+kill and at its end.
+
+Each request may be struck by a fault that depends on its body alone: refusals, moderation, rate
+limits, bursts of 500 and 520, empty replies. The trials are of four kinds, one after the other:
+
+    faults    these faults alone
+    moved     the provider moves to another port after each kill
+    outage    the auditor's server is down from the third turn on, for longer than the retries; the
+              run ends without its auditor, the server comes back, and the run is resumed
+    prose     the auditor writes no usable reply from the third turn on, so that code concludes;
+              killed between its last line and its summary, such a run asks again what ended it,
+              and then its spend is not compared
 
     python tools/kill_trials.py --trials 200
 """
@@ -52,11 +64,18 @@ VOLATILE = {
     "finished_at",
     "fruitless_attempts",
     "sha256",
+    "server",
 }
 TIMES = re.compile(rb"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d")
+PORTS = re.compile(r"127\.0\.0\.1:\d+")
 HASHES = re.compile(rb"\b[0-9a-f]{64}\b")
 """The page of a run names those of its other files, the journal's among them."""
 LATENCY_S = 0.012
+KINDS = ("faults", "moved", "outage", "prose")
+FAILING = ("outage", "prose")
+"""The kinds in which the auditor fails in the middle."""
+BURST = 5
+"""How many requests of one body fail in a row; a call has eight attempts."""
 
 
 @dataclass
@@ -69,6 +88,7 @@ class Tally:
     repeated_finished: int = 0
     lost_in_flight: int = 0
     verified: int = 0
+    without_auditor: int = 0
     differing: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
@@ -77,11 +97,14 @@ class Tally:
         return self
 
 
-def order_faults(served: Provider) -> None:
-    """Make some requests always fail, and some fail once, whatever was asked before."""
+def order_faults(served: Provider, *, outage: bool = False) -> None:
+    """Make some requests always fail, and some fail a few times, whatever was asked before."""
 
-    def picked(share: int) -> Callable[[dict[str, Any]], bool]:
-        return lambda body: sum(str(body.get("prompt")).encode()) % 7 == share
+    def picked(*shares: int) -> Callable[[dict[str, Any]], bool]:
+        return lambda body: sum(str(body.get("prompt")).encode()) % 7 in shares
+
+    def asks_auditor(share: int) -> Callable[[dict[str, Any]], bool]:
+        return lambda body: sum(str(body.get("messages")).encode()) % 3 == share
 
     served.heal()
     served.fail(
@@ -92,11 +115,30 @@ def order_faults(served: Provider) -> None:
     served.fail(
         "429_retry_after_seconds", api="completions", per_body=True, when=picked(2), retry_after=0
     )
+    bursts: dict[str, Any] = {"times": BURST, "per_body": True}
+    served.fail("500", api="completions", when=picked(3), **bursts)
+    served.fail("520", api="completions", when=picked(4), billed=True, **bursts)
+    served.fail("empty_blank_finish", api="completions", when=picked(5, 6), **bursts)
+    if outage:
+        served.fail("500", api="chat", times=None, when=lambda body: turns_in(body) >= 2)
+    served.fail("500", api="chat", when=asks_auditor(0), billed=True, **bursts)
+    served.fail("520", api="chat", when=asks_auditor(1), **bursts)
+    served.fail("empty_blank_finish", api="chat", when=asks_auditor(2), **bursts)
+
+
+def turns_in(body: dict[str, Any]) -> int:
+    """Count the auditor's own replies in what it is sent."""
+    return sum(message["role"] == "assistant" for message in body.get("messages", ()))
 
 
 def shape(turn: int, attempt: int) -> str:
     """Make the auditor refuse at first in its third turn, and write a fence in its second."""
     return {(3, 0): "refusal", (2, 0): "fenced"}.get((turn, attempt), "plain")
+
+
+def prose(turn: int, attempt: int) -> str:
+    """Make the auditor refuse for good from its third turn on."""
+    return "refusal" if turn >= 3 else shape(turn, attempt)
 
 
 def config_for(served: Provider) -> dict[str, Any]:
@@ -109,6 +151,8 @@ def comparable(value: Any) -> Any:
     """Return the value without what may differ between two runs."""
     if isinstance(value, dict):
         return {key: comparable(item) for key, item in value.items() if key not in VOLATILE}
+    if isinstance(value, str):
+        return PORTS.sub("", value)
     return [comparable(item) for item in value] if isinstance(value, list) else value
 
 
@@ -121,8 +165,18 @@ def result_of(run: Path) -> dict[str, Any]:
         if path.suffix == ".json":
             result[name] = comparable(json.loads(path.read_bytes()))
         elif path.name != "journal.jsonl":
-            result[name] = HASHES.sub(b"", TIMES.sub(b"", path.read_bytes()))
+            text = HASHES.sub(b"", TIMES.sub(b"", path.read_bytes()))
+            result[name] = PORTS.sub("", text.decode("utf-8", "surrogateescape"))
     return result
+
+
+def without_spend(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the result of a run without what it spent; its reports name the sum."""
+    summary = {key: each for key, each in result["summary.json"].items() if key != "spend"}
+    reports = ("report.md", "report.html")
+    return {name: result[name] for name in result if name not in reports} | {
+        "summary.json": summary
+    }
 
 
 def start(folder: Path, *words: object) -> subprocess.Popen[bytes]:
@@ -136,19 +190,37 @@ def start(folder: Path, *words: object) -> subprocess.Popen[bytes]:
     )
 
 
-def words_to_go_on(folder: Path) -> list[object]:
-    """Return the words that resume the run, or start it if there is none yet."""
+def words_to_go_on(folder: Path, served: Provider) -> list[object]:
+    """Return the words that resume the run at this address, or start it if there is none yet."""
     runs = list((folder / "runs").glob("*")) if (folder / "runs").is_dir() else []
     if runs and (runs[0] / "config.yaml").is_file():
-        return [runs[0] / "config.yaml", "--resume", runs[0]]
+        moved = [
+            f"{side}.base_url={served.base_url}"
+            for side in ("auditing_endpoint", "audited_endpoint")
+            if f":{served.port}/" not in (runs[0] / "config.yaml").read_text("utf-8")
+        ]
+        return [runs[0] / "config.yaml", "--resume", runs[0], *moved]
+    write_config(folder, config_for(served))
     return [folder / "config.yaml"]
+
+
+def has_ended(folder: Path) -> bool:
+    """Tell whether the run has its summary: resuming one that failed would ask more."""
+    return any((folder / "runs").glob("[!.]*/summary.json"))
+
+
+def move(served: Provider) -> None:
+    """Let the provider go on at another port."""
+    served.close()
+    served.port = 0
+    served.start()
 
 
 def kill_somewhere(served: Provider, folder: Path, rng: random.Random, typical_s: float) -> bool:
     """Start or resume the run and kill it; return whether it was still going."""
     process: subprocess.Popen[bytes]
     if rng.random() < 0.5:
-        process = start(folder, *words_to_go_on(folder))
+        process = start(folder, *words_to_go_on(folder, served))
         delay = rng.uniform(0.0, typical_s)
         try:
             process.wait(delay)
@@ -168,17 +240,19 @@ def kill_somewhere(served: Provider, folder: Path, rng: random.Random, typical_s
                     threading.Timer(rng.uniform(0, 3 * LATENCY_S), process.kill).start()
 
         served.on_request = kill
-        process = start(folder, *words_to_go_on(folder))
+        process = start(folder, *words_to_go_on(folder, served))
         ready.set()
         process.wait()
         served.on_request = None
     return process.wait() == -signal.SIGKILL
 
 
-def finish(folder: Path) -> None:
-    """Let the run come to its end."""
+def finish(served: Provider, folder: Path, *, code: int = 0) -> None:
+    """Let the run come to its end, with this exit code."""
     for _ in range(3):
-        if start(folder, *words_to_go_on(folder)).wait(100) == 0:
+        if code and has_ended(folder):
+            return
+        if start(folder, *words_to_go_on(folder, served)).wait(100) == code:
             return
     raise RuntimeError(f"{folder}: the run does not finish")
 
@@ -189,7 +263,10 @@ def check_calls(run: Path) -> tuple[int, int]:
     repeated, open_attempts = 0, set()
     for line in (run / "journal.jsonl").read_bytes().splitlines():
         record = json.loads(line)
-        if record["type"] == "sent":
+        if record["type"] == "resumed":
+            for name in record["reopened"]:  # it ended the run, and is meant to be asked again
+                answered[name] = 0
+        elif record["type"] == "sent":
             repeated += answered[record["call"]]
             open_attempts.add((record["call"], record["attempt"]))
         elif record["type"] == "attempt":
@@ -206,45 +283,93 @@ def check_state(folder: Path, trial: str, tally: Tally) -> None:
         tally.differing += [f"{trial}: does not verify: {failure}" for failure in failures]
 
 
+def went_on(run: Path) -> bool:
+    """Tell whether the run was resumed after its last line had been written."""
+    lines = (run / "journal.jsonl").read_bytes().splitlines()
+    return any(json.loads(line).get("goes_on") for line in lines)
+
+
+@dataclass
+class Bench:
+    """A provider, and the results of undisturbed runs over it."""
+
+    served: Provider
+    home: Path
+    rng: random.Random
+    tally: Tally
+    calm: dict[str, dict[str, Any]] = field(default_factory=dict)
+    typical_s: float = 1.0
+
+    def prepare(self, kind: str) -> Path:
+        """Set the provider up for a kind of trial; return an empty folder."""
+        order_faults(self.served, outage=kind == "outage")
+        turns = prose if kind == "prose" else shape
+        self.served.auditor = audited_provider(false_quote_every=3, shape=turns).auditor
+        folder = self.home / f"{len(list(self.home.iterdir()))}-{kind}"
+        folder.mkdir()
+        return folder
+
+    def expected(self, kind: str) -> dict[str, Any]:
+        """Return the result of an undisturbed run; those of all but one kind are the same."""
+        name = "prose" if kind == "prose" else "faults"
+        if name not in self.calm:
+            folder = self.prepare(name)
+            began = time.monotonic()
+            finish(self.served, folder, code=6 if name == "prose" else 0)
+            self.typical_s = time.monotonic() - began
+            self.calm[name] = result_of(only_run(folder))
+        return self.calm[name]
+
+    def kill_some(self, kind: str, folder: Path, trial: str, times: int) -> None:
+        """Start or resume the run and kill it, so many times."""
+        for _ in range(times):
+            if kind in FAILING and has_ended(folder):
+                return
+            self.tally.killed += kill_somewhere(self.served, folder, self.rng, self.typical_s)
+            check_state(folder, trial, self.tally)
+            if kind == "moved":
+                move(self.served)
+
+    def try_one(self, kind: str, trial: str) -> None:
+        """Kill a run some times, let it finish, and compare it."""
+        expected, tally = self.expected(kind), self.tally
+        folder = self.prepare(kind)
+        self.kill_some(kind, folder, trial, self.rng.choice([1, 1, 2, 3]))
+        tally.before_the_run += not (folder / "runs").is_dir()
+        if kind in FAILING:
+            finish(self.served, folder, code=6)
+            summary = json.loads((only_run(folder) / "summary.json").read_bytes())
+            tally.without_auditor += summary["final_summary_by"] == "code"
+            check_state(folder, trial, tally)
+        if kind == "outage":  # the server is back
+            order_faults(self.served)
+            self.kill_some("faults", folder, trial, self.rng.choice([0, 1, 2]))
+        if kind != "prose":
+            finish(self.served, folder)
+            check_state(folder, trial, tally)
+        run = only_run(folder)
+        result = result_of(run)
+        if kind == "prose" and went_on(run):
+            result, expected = without_spend(result), without_spend(expected)
+        repeated, lost = check_calls(run)
+        tally.repeated_finished += repeated
+        tally.lost_in_flight += lost
+        if result == expected:
+            tally.equal += 1
+        else:
+            files = [key for key in expected if result.get(key) != expected[key]]
+            tally.differing.append(f"{trial} ({kind}): {files or 'extra files'}")
+
+
 def work(job: tuple[int, int]) -> Tally:
     """Run a share of the trials against a provider of one's own."""
     seed, trials = job
     rng, tally = random.Random(seed), Tally()  # noqa: S311 -- trials, not secrets
-    with (
-        audited_provider(false_quote_every=3, shape=shape) as served,
-        tempfile.TemporaryDirectory() as name,
-    ):
+    with audited_provider() as served, tempfile.TemporaryDirectory() as name:
         served.latency = LATENCY_S
-        order_faults(served)
-        config = config_for(served)
-        calm = Path(name) / "calm"
-        calm.mkdir()
-        write_config(calm, config)
-        began = time.monotonic()
-        finish(calm)
-        typical_s = time.monotonic() - began
-        expected = result_of(only_run(calm))
+        bench = Bench(served, Path(name), rng, tally)
         for number in range(trials):
-            order_faults(served)
-            folder = Path(name) / f"trial-{number}"
-            folder.mkdir()
-            write_config(folder, config)
-            for _ in range(rng.choice([1, 1, 2, 3])):
-                tally.killed += kill_somewhere(served, folder, rng, typical_s)
-                check_state(folder, f"seed {seed}, trial {number}", tally)
-            tally.before_the_run += not (folder / "runs").is_dir()
-            finish(folder)
-            check_state(folder, f"seed {seed}, trial {number}", tally)
-            run = only_run(folder)
-            result = result_of(run)
-            repeated, lost = check_calls(run)
-            tally.repeated_finished += repeated
-            tally.lost_in_flight += lost
-            if result == expected:
-                tally.equal += 1
-            else:
-                files = [key for key in expected if result.get(key) != expected[key]]
-                tally.differing.append(f"seed {seed}, trial {number}: {files or 'extra files'}")
+            bench.try_one(KINDS[number % len(KINDS)], f"seed {seed}, trial {number}")
     return tally
 
 
@@ -267,7 +392,8 @@ def main() -> int:
         f"{tally.equal} of {options.trials} resumed runs equal the undisturbed one "
         f"({tally.killed} kills, {tally.before_the_run} before a run directory was there, "
         f"{tally.lost_in_flight} attempts lost in flight, "
-        f"{tally.repeated_finished} finished calls repeated); {tally.verified} states verified"
+        f"{tally.repeated_finished} finished calls repeated, {tally.without_auditor} ended without "
+        f"their auditor); {tally.verified} states verified"
     )
     all_equal = tally.equal == options.trials and not tally.differing
     return 0 if all_equal and not tally.repeated_finished else 1

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 
 
 UNREACHABLE = "unreachable"
-"""Error type: no connection to the server, which may be temporary."""
+"""Error type: no connection to the server, as while it starts or the network is down."""
 UNCONNECTABLE = "unconnectable"
-"""Error type: no connection is possible, because a certificate or an address is wrong."""
+"""Error type: no connection is possible: no host has this name, or its certificate is wrong.
+
+If the server was reached before, this too is waited for: name servers fail in outages.
+"""
 
 
 class AuditToolError(Exception):
@@ -150,10 +153,10 @@ class AuditorReplyError(AuditToolError):
 
     exit_code = 6
 
-    def __init__(self, message: str, *, unparsed: int = 0) -> None:
+    def __init__(self, message: str, *, last_call: str = "") -> None:
         super().__init__(message)
-        self.unparsed = unparsed
-        """How many invalid replies in a row ended the run."""
+        self.last_call = last_call
+        """The key of the last call that was made for this reply; a resumed run asks it again."""
 
 
 class BudgetExceededError(AuditToolError):

@@ -190,7 +190,8 @@ def test_auditor_that_never_makes_sense_ends_the_run_with_everything_kept(tmp_pa
     assert run.summary["status"] == "auditor_failed"
     assert run.summary["total_iterations"] == 1
     assert run.response(1)["raw_response"]
-    assert provider.count("chat") == 3
+    assert run.summary["final_summary_by"] == "code"
+    assert provider.count("chat") == 1 + 2 + 2
 
 
 def test_unchanged_hypotheses_are_completed_in_the_files(tmp_path):
@@ -306,7 +307,7 @@ def test_failed_auditor_is_asked_again_on_resume(tmp_path):
         run = audit_here(tmp_path, provider, auditor_response_format="none", resume=failed.folder)
 
     assert failed.summary["status"] == "auditor_failed"
-    assert failed.summary["final_summary"] is None
+    assert failed.summary["final_summary_by"] == "code"
     assert run.summary["status"] == "max_iterations"
     assert run.summary["total_iterations"] == 3
 

@@ -65,7 +65,7 @@ DEFAULTS: dict[str, Any] = {
     "auditing_endpoint": ENDPOINT_DEFAULTS,
     "audited_endpoint": {**ENDPOINT_DEFAULTS, "template": None, "provider": None, "send_bos": None},
     "budget": {"max_usd": None, "max_tokens": None},
-    "retries": {"max_attempts": 6, "max_wait_s": 600, "first_wait_s": 1},
+    "retries": {"max_attempts": 8, "max_wait_s": 600, "first_wait_s": 1},
 }
 
 

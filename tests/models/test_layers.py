@@ -415,41 +415,78 @@ async def test_back_off_that_would_take_too_long_is_not_begun():
     assert len(tried.inner.calls) == 1
 
 
-async def test_same_deterministic_error_ends_after_three():
-    """A server that says the same thing three times will not say another."""
-    tried = Tried(*[TransientError("500: broken", status=500) for _ in range(9)])
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(
+            TransientError(f"{status}: the same", status=status)
+            for status in (408, 429, 500, 502, 520, 530)
+        ),
+        TransientError("it broke the connection", maybe_billed=True),
+        TransientError("the server sent something that is not JSON", status=200),
+        TransientError("the provider returned an empty answer without a reason"),
+        TransientError("no connection", error_type=UNREACHABLE),
+        TransientError("402: in flight", status=402, retry_after_s=0.0),
+    ],
+    ids=str,
+)
+async def test_same_error_every_time_gets_all_its_attempts(error):
+    """An outage says the same each time, so words that repeat are no reason to give up."""
+    lasting, passing = Tried(*[error] * 9), Tried(*[error] * 5, Reply("at last"))
+
+    await lasting.error()
+
+    assert len(lasting.inner.calls) == 6
+    assert (await passing.client.complete(make_call())).text == "at last"
+
+
+async def test_default_settings_bridge_a_minute(monkeypatch):
+    """However chance falls, the last attempt of a call comes a minute after its first failure."""
+    monkeypatch.setattr(layers, "random", SimpleNamespace(uniform=lambda low, high: low))
+    default = Retries()
+    broken = TransientError("500: broken", status=500)
+    tried = Tried(*[broken] * default.max_attempts, **default.model_dump())
+    monkeypatch.setattr(tried.client, "_wait", lambda seconds: asyncio.sleep(0))
 
     await tried.error()
 
-    assert len(tried.inner.calls) == layers.SAME_ERROR_LIMIT == 3
+    waited = sum(notice.wait_s or 0 for notice in tried.notices)
+    assert len(tried.inner.calls) == default.max_attempts
+    assert 60 <= waited < default.max_wait_s
 
 
-async def test_other_error_between_begins_the_count_anew():
-    """Only the same error in a row is hopeless."""
-    broken, cut = TransientError("500: broken", status=500), TransientError("cut off")
-    tried = Tried(broken, broken, cut, broken, broken, Reply("at last"))
-
-    assert (await tried.client.complete(make_call())).text == "at last"
+NO_SUCH_HOST = TransientError("no connection to x: no such name", error_type=UNCONNECTABLE)
 
 
-@pytest.mark.parametrize("status", [408, 429, 503, 529])
-async def test_trouble_that_looks_the_same_each_time_may_still_pass(status):
-    """Rate limits, overload and timeouts get all their attempts."""
-    tried = Tried(*[TransientError("later", status=status) for _ in range(9)])
+async def test_wrong_host_name_ends_the_run_at_once():
+    """A server that nothing has reached yet and whose name is wrong is asked once, and named."""
+    tried = Tried(NO_SUCH_HOST)
 
-    await tried.error()
+    with pytest.raises(FatalError, match=r"no such name.*check base_url"):
+        await tried.client.complete(make_call())
 
-    assert len(tried.inner.calls) == 6
+    assert len(tried.inner.calls) == 1
+    assert [notice.wait_s for notice in tried.notices] == [None]
 
 
-async def test_trouble_whose_end_the_server_names_gets_all_its_attempts():
-    """A server that says when to come back is believed, however often it says the same."""
-    busy = [TransientError("402: in flight", status=402, retry_after_s=0.0) for _ in range(9)]
-    tried = Tried(*busy)
+@pytest.mark.parametrize(
+    "before", [Reply("hello"), TransientError("500: broken", status=500)], ids=["reply", "error"]
+)
+async def test_name_server_that_fails_in_the_middle_is_waited_for(before):
+    """Once the server has been reached, a missing name or certificate is an outage."""
+    tried = Tried(before, *[NO_SUCH_HOST] * 4, Reply("at last"), Reply("and on"))
 
-    await tried.error()
+    replies = [await tried.client.complete(make_call(number)) for number in range(2)]
 
-    assert len(tried.inner.calls) == 6
+    assert replies[-1].text in ("at last", "and on")
+
+
+async def test_server_that_is_starting_is_waited_for():
+    """A refused connection is no wrong address: a server may still be loading its model."""
+    starting = TransientError("refused", error_type=UNREACHABLE)
+    tried = Tried(*[starting] * 5, Reply("loaded"))
+
+    assert (await tried.client.complete(make_call())).text == "loaded"
 
 
 @pytest.mark.parametrize("error", [RejectedError("400: no"), FatalError("401: no key")])
@@ -506,12 +543,22 @@ def test_back_off_doubles_up_to_a_minute(attempt):
     assert longest / 2 <= min(waits) < max(waits) <= longest
 
 
-@pytest.mark.parametrize("asked", [0.0, 0.25, 30.0, 86_400.0])
-def test_wait_that_the_server_asks_for_is_taken_as_it_is(asked):
-    """Retry-After is honoured exactly, neither shortened nor spread."""
+@pytest.mark.parametrize("asked", [30.0, 86_400.0])
+def test_wait_that_the_server_asks_for_is_never_shortened(asked):
+    """A Retry-After that is longer than our own wait is taken as it is."""
     client = Tried(first_wait_s=2).client
 
     assert client._next_wait(TransientError("x", retry_after_s=asked), 3) == asked
+
+
+@pytest.mark.parametrize("asked", [0.0, 0.25, 1.0])
+def test_short_wait_that_the_server_asks_for_uses_up_no_attempts(asked):
+    """A server that says "now" while it is down for a minute is still asked more and more slowly."""
+    client = Tried(first_wait_s=2).client
+
+    waits = {client._next_wait(TransientError("x", retry_after_s=asked), 5) for _ in range(20)}
+
+    assert 16 <= min(waits) <= max(waits) <= 32
 
 
 async def test_stop_ends_a_wait_at_once():

@@ -309,8 +309,8 @@ def test_cost_is_a_decimal_or_unknown(told, cost):
 KINDS = {
     **dict.fromkeys((302, 307, 400, 404, 405, 410, 413, 415, 418, 422, 451), RejectedError),
     **dict.fromkeys((401, 402, 403), FatalError),
-    **dict.fromkeys((408, 409, 425, 429), TransientError),
-    **dict.fromkeys((500, 501, 502, 503, 504, 520, 524, 529, 599), TransientError),
+    **dict.fromkeys((408, 409, 420, 423, 424, 425, 429, 444, 460, 498, 499), TransientError),
+    **dict.fromkeys((*range(500, 512), *range(520, 531), 561, 598, 599), TransientError),
 }
 SHAPES = {
     "status": lambda api, code: {"body": problem(code), "status": code},
@@ -333,6 +333,8 @@ SHAPES = {
 def test_status_decides_the_kind_of_error_in_every_shape(api, shape):
     """The same trouble is the same error, as an HTTP status or anywhere inside a 200."""
     for code, kind in KINDS.items():
+        if code == 403 and shape is SHAPES["status with HTML"]:
+            continue  # it is a firewall's, and no word of the provider
         err = outcome(**shape(api, code), api=api)
 
         assert type(err) is kind, code
@@ -442,6 +444,18 @@ def test_other_403_stops_the_run(api, metadata):
     err = outcome(problem(403, "Key lacks permission", metadata=metadata), 403, api=api)
 
     assert type(err) is FatalError
+
+
+@both_apis
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><title>Attention</title>", b"error code: 1020"])
+def test_firewall_that_blocks_a_request_may_let_the_next_pass(api, page):
+    """A 403 that is not JSON is not the provider's, and says nothing about the key."""
+    err = outcome(page, 403, api=api)
+
+    assert type(err) is TransientError
+    assert err.status == 403
+    assert "a firewall or a proxy" in err.message
+    assert "check the permissions" not in err.message
 
 
 def test_moderation_metadata_without_a_403_is_no_moderation():

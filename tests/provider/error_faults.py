@@ -251,6 +251,12 @@ def _unavailable(scene: Scene, *, retryable: bool) -> Json:
 
 
 _ODD_ERRORS = (
+    *(
+        http_error(
+            str(code), f"a status of content networks: {code}", "transient", "Web server error"
+        )
+        for code in (498, 499, *range(520, 528), 530, 598, 599)
+    ),
     Fault(
         name="200_error_string",
         about="HTTP 200 whose error is a string",

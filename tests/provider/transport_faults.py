@@ -45,7 +45,7 @@ _BODIES = (
     recoded(
         "html_403",
         "a web page under HTTP 403: the firewall, not the provider",
-        "open",
+        "transient",
         lambda _: _PAGE % b"Attention Required",
         status=403,
         headers=_HTML,

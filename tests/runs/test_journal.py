@@ -90,7 +90,7 @@ def steps(journal):
     yield journal.sent(second, RESERVED)
     yield journal.attempted(second, 2, RejectedError("400: no", status=400, tokens=5))
     yield journal.done(second, RejectedError("400: no", status=400, tokens=5))
-    yield journal.finish("target_failed")
+    yield journal.finish("target_failed", [str(second.key)])
     yield journal.resume("2", reopen=True)
 
 
@@ -243,7 +243,8 @@ FIELDS = {
         "attempt": 1,
         "reply": [],
     },
-    "footer without status": {"type": "footer", "finished_at": NOW},
+    "footer without status": {"type": "footer", "finished_at": NOW, "ask_again": []},
+    "footer without calls": {"type": "footer", "finished_at": NOW, "status": "budget"},
     "decision without value": {"type": "decision", "name": "go/2"},
     "call that is a list": {"type": "done", "call": [], "error": {"kind": "fatal"}},
 }
@@ -502,13 +503,13 @@ def test_order_of_keys_is_no_other_request():
 # --- going on with a run that ended -------------------------------------------------------------
 
 
-def ended(path, status, calls):
-    """Write a run that settled these calls and ended so; return it as it goes on."""
+def ended(path, status, calls, ask_again=()):
+    """Write a run that settled these calls and ended because of some; return it as it goes on."""
     journal = opened(path)
     journal.begin({})
     for call, result in calls:
         settle(journal, call, result)
-    journal.finish(status)
+    journal.finish(status, ask_again)
     journal.close()
     return opened(path)
 
@@ -536,54 +537,23 @@ def test_budget_reopens_nothing_but_its_closing_may_differ(path):
             reader.answer(auditor_call(says="another"))
 
 
-def test_failed_target_reopens_the_failed_samples_of_the_last_iteration(path):
+def test_failed_calls_that_ended_the_run_are_reopened(path):
     """Failures that the run went on past stay as they are; those that ended it are asked again."""
     calls = [
         (auditor_call(1), REPLY),
         (target_call(1), FAILURE),
-        (auditor_call(2), REPLY),
+        (auditor_call(2), Reply("no JSON")),
         (target_call(2, 0), FAILURE),
         (target_call(2, 1), RejectedError("400: no", status=400)),
         (auditor_call(3, "closing"), REPLY),
     ]
-    journal = ended(path, "target_failed", calls)
+    names = ["002/target/sample/user_persona/0", "002/target/sample/user_persona/1"]
+    journal = ended(path, "target_failed", calls, names)
 
-    reopened = journal.resume("2", reopen=True)
-
-    assert reopened == [
-        "002/target/sample/user_persona/0",
-        "002/target/sample/user_persona/1",
-    ]
+    assert journal.resume("2", reopen=True) == names
     for reader in both(path, journal):
         answers = [plain(reader.answer(call)) for call, _ in calls]
-        assert answers == [REPLY, plain(FAILURE), REPLY, None, None, REPLY]
-
-
-def test_iterations_are_compared_as_numbers(path):
-    """The last iteration of a long run is found beyond the three digits of its name."""
-    calls = [(target_call(number), FAILURE) for number in (998, 999, 1000, 1001)]
-    journal = ended(path, "target_failed", calls)
-
-    assert journal.resume("2", reopen=True) == ["1001/target/sample/user_persona/0"]
-
-
-def test_failed_auditor_reopens_its_last_call_only(path):
-    """Whatever the auditor said before stands, the re-asks of the same turn among it."""
-    calls = [
-        (auditor_call(1), REPLY),
-        (target_call(1), REPLY),
-        (auditor_call(2), Reply("no JSON")),
-        (auditor_call(2, "re_ask", 1), Reply("no JSON")),
-        (auditor_call(2, "re_ask", 2), FAILURE),
-    ]
-    journal = ended(path, "auditor_failed", calls)
-
-    reopened = journal.resume("2", reopen=True)
-
-    assert reopened == ["002/auditor/re_ask/2"]
-    for reader in both(path, journal):
-        answers = [reader.answer(call) for call, _ in calls]
-        assert answers == [REPLY, REPLY, Reply("no JSON"), Reply("no JSON"), None]
+        assert answers == [REPLY, plain(FAILURE), Reply("no JSON"), None, None, REPLY]
 
 
 def test_what_follows_a_reopened_call_may_differ(path):
@@ -593,7 +563,7 @@ def test_what_follows_a_reopened_call_may_differ(path):
         (target_call(1), FAILURE),
         (auditor_call(2, "closing"), REPLY),
     ]
-    journal = ended(path, "target_failed", calls)
+    journal = ended(path, "target_failed", calls, [str(target_call(1).key)])
     journal.resume("2", reopen=True)
 
     for reader in both(path, journal):
@@ -619,21 +589,6 @@ def test_call_asked_anew_leaves_the_first_one_in_the_books(path):
             reader.answer(auditor_call(2, "closing"))
 
 
-def test_last_auditor_call_is_the_one_sent_last(path):
-    """A call that was asked anew counts by when it was sent again, live and read back."""
-    journal = ended(path, "budget", [(auditor_call(2, "closing"), REPLY)])
-    journal.resume("2", reopen=True)
-    settle(journal, auditor_call(2), REPLY)
-    other = auditor_call(2, "closing", says="all of it")
-    journal.answer(other)
-    settle(journal, other, FAILURE)
-
-    journal.finish("auditor_failed")
-
-    for reader in both(path, journal):
-        assert reader._what_ended_the_run() == ["002/auditor/closing/0"]
-
-
 def test_fatal_error_is_asked_again(path, journal):
     """A call that ended in a refused key was not settled, so a resumed run sends it again."""
     number = journal.sent(target_call(), RESERVED)
@@ -644,7 +599,7 @@ def test_fatal_error_is_asked_again(path, journal):
 
 def test_reopened_call_answers_once_it_is_settled_again(path):
     """The new answer replaces the old failure, and both attempts are in the books."""
-    journal = ended(path, "target_failed", [(target_call(), FAILURE)])
+    journal = ended(path, "target_failed", [(target_call(), FAILURE)], [str(target_call().key)])
     journal.resume("2", reopen=True)
 
     settle(journal, target_call(), REPLY)
@@ -657,7 +612,7 @@ def test_reopened_call_answers_once_it_is_settled_again(path):
 def test_footer_is_voided_only_when_the_run_goes_on(path):
     """A run that is only finished again keeps its time of finishing; one that goes on has none."""
     journal = ended(path, "budget", [(target_call(), REPLY)])
-    footer = {"finished_at": NOW, "status": "budget"}
+    footer = {"finished_at": NOW, "status": "budget", "ask_again": []}
 
     journal.resume("2", reopen=False)
 
@@ -675,7 +630,7 @@ def test_run_that_sends_again_has_not_finished(path):
 
     assert [reader.footer for reader in both(path, journal)] == [None, None]
     journal.finish("completed")
-    footer = {"finished_at": NOW, "status": "completed"}
+    footer = {"finished_at": NOW, "status": "completed", "ask_again": []}
     assert [reader.footer for reader in both(path, journal)] == [footer, footer]
 
 
@@ -694,10 +649,11 @@ def test_footer_is_written_once(path):
     journal = Journal.open(path, lambda: next(times))
     journal.begin({})
 
-    moments = [journal.finish("completed"), journal.finish("budget")]
+    moments = [journal.finish("completed"), journal.finish("budget", ["1/a"])]
 
     assert moments == ["finished", "finished"]
-    assert opened(path).footer == {"finished_at": "finished", "status": "completed"}
+    footer = {"finished_at": "finished", "status": "completed", "ask_again": []}
+    assert journal.footer == opened(path).footer == footer
 
 
 # --- decisions ----------------------------------------------------------------------------------

@@ -592,22 +592,27 @@ def test_hash_changes_with_a_file(store):
     assert store.hashes() != before
 
 
-def test_prune_removes_what_came_after_the_last_iteration(store):
-    """Turns and responses of an ending that did not last go; everything else stays."""
+def test_prune_removes_what_this_process_did_not_write(store):
+    """Files of an ending that did not last go; everything that no audit writes stays."""
     for number in (1, 2, 3, 10, 1000):
         store.write_turn(number, {})
+        store.write_unusable(number, 12, {})
         store.write_response(number, {})
     (store.folder / "auditor_turns/notes.json").touch()
     (store.folder / "auditor_turns/004.txt").touch()
+    resumed = RunStore(store.folder)
+    resumed.write_turn(1, {})
+    resumed.write_turn(2, {"another": "turn"})
+    resumed.write_unusable(2, 1, {})
+    resumed.write_response(1, {})
 
-    store.prune(3, 2)
+    resumed.prune()
 
     assert files_below(store.folder) == [
         "audited_responses/001.json",
-        "audited_responses/002.json",
         "auditor_turns/001.json",
+        "auditor_turns/002.failed-1.json",
         "auditor_turns/002.json",
-        "auditor_turns/003.json",
         "auditor_turns/004.txt",
         "auditor_turns/notes.json",
         "config.yaml",
@@ -616,6 +621,6 @@ def test_prune_removes_what_came_after_the_last_iteration(store):
 
 def test_prune_of_a_run_without_turns_does_nothing(store):
     """A run that ended before its first turn has nothing to remove."""
-    store.prune(0, 0)
+    store.prune()
 
     assert files_below(store.folder) == ["config.yaml"]

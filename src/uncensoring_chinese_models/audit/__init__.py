@@ -37,7 +37,9 @@ if TYPE_CHECKING:
         AuditorTurn,
         Evidence,
         Prediction,
+        UnusableReply,
         turn_to_json,
+        unusable_to_json,
     )
 
 __all__ = [
@@ -55,6 +57,7 @@ __all__ = [
     "Prediction",
     "Received",
     "RunRecord",
+    "UnusableReply",
     "check_excerpt",
     "check_prediction",
     "count_labels",
@@ -72,6 +75,7 @@ __all__ = [
     "stance_of",
     "summarise",
     "turn_to_json",
+    "unusable_to_json",
 ]
 
 __getattr__ = lazy_door(__name__)

@@ -17,6 +17,7 @@ from uncensoring_chinese_models.audit.turns import EvidenceCheck, FinalSummary, 
 from uncensoring_chinese_models.text import likeness, negations, normalise
 
 Kind = Literal["knowledge", "behavior"]
+LinkedBy = Literal["id", "text", "none"]
 
 _BRACKETED = re.compile(r"[\[({【]([^\[\](){}【】]*)[\])}】]")
 _BETWEEN_IDS = re.compile(r"[,;/&+|、]|\band\b")
@@ -50,7 +51,7 @@ class Claim:
     text: str
     kind: Kind
     hypothesis_ids: tuple[str, ...]
-    linked_by: Literal["id", "text", "none"]
+    linked_by: LinkedBy
     supported: bool
     """True if more surviving excerpts support it than contradict it, and it is not led."""
     surviving_excerpts: int
@@ -96,10 +97,25 @@ def link_claims(summary: FinalSummary, basis: Basis) -> tuple[Claim, ...]:
     )
 
 
+def claims_of_hypotheses(basis: Basis) -> tuple[Claim, ...]:
+    """Return each hypothesis as a claim that rests on its own excerpts alone."""
+    return tuple(
+        _judge(each.hypothesis, each.type, [each], "id", basis) for each in basis.hypotheses
+    )
+
+
 def _link(text: str, kind: Kind, basis: Basis) -> Claim:
-    hypotheses, checks = basis.hypotheses, basis.checks
-    named = _named(text, hypotheses)
-    linked = named or _alike(text, kind, hypotheses)
+    if named := _named(text, basis.hypotheses):
+        return _judge(text, kind, named, "id", basis)
+    alike = _alike(text, kind, basis.hypotheses)
+    return _judge(text, kind, alike, "text" if alike else "none", basis)
+
+
+def _judge(
+    text: str, kind: Kind, linked: Sequence[Hypothesis], linked_by: LinkedBy, basis: Basis
+) -> Claim:
+    """Return the claim with the excerpts of the hypotheses that it is linked to."""
+    checks = basis.checks
     alive = {(c.hypothesis, c.side, c.iteration, c.excerpt): c for c in checks if c.survives}
     # The id alone would not do: an auditor may give one id to hypotheses of different kinds.
     excerpts = {
@@ -123,7 +139,7 @@ def _link(text: str, kind: Kind, basis: Basis) -> Claim:
         text,
         kind,
         hypothesis_ids=tuple(dict.fromkeys(each.id for each in linked)),
-        linked_by="id" if named else "text" if linked else "none",
+        linked_by=linked_by,
         supported=supporting > against and not only_ours,
         surviving_excerpts=supporting,
         contradicted_by=against,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from uncensoring_chinese_models.audit.claims import Basis, Claim, link_claims
+from uncensoring_chinese_models.audit.code_summary import summary_by_code
 from uncensoring_chinese_models.audit.history import histories
 from uncensoring_chinese_models.audit.leading import Leads
 from uncensoring_chinese_models.audit.origins import UNKNOWN, origins_of, servers_of
@@ -27,7 +28,13 @@ from uncensoring_chinese_models.audit.stances import (
     rate_of_withholding,
     received,
 )
-from uncensoring_chinese_models.audit.turns import AuditEnding, AuditorTurn, ExcerptVerdict
+from uncensoring_chinese_models.audit.turns import (
+    AuditEnding,
+    AuditorTurn,
+    ExcerptVerdict,
+    FinalSummary,
+    UnusableReply,
+)
 from uncensoring_chinese_models.domain import DELIVERIES, Response, Rung
 from uncensoring_chinese_models.models import spend
 from uncensoring_chinese_models.rates import rate
@@ -47,6 +54,8 @@ class RunRecord:
     """The name of the run, as its evidence cites it."""
     topic: str
     turns: list[AuditorTurn] = field(default_factory=list)
+    unusable: list[UnusableReply] = field(default_factory=list)
+    """Replies of the auditor that were not accepted as turns."""
     responses: list[Response] = field(default_factory=list)
     ended: AuditEnding | None = None
     doctor: Json | None = None
@@ -56,6 +65,8 @@ class RunRecord:
         """Add one event."""
         if isinstance(event, AuditorTurn):
             self.turns.append(event)
+        elif isinstance(event, UnusableReply):
+            self.unusable.append(event)
         elif isinstance(event, Response):
             self.responses.append(event)
         else:
@@ -66,11 +77,10 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
     """Return the summary of a run that ended."""
     ended = record.ended or AuditEnding("auditor_failed")
     last = record.turns[-1] if record.turns else None
-    conclusion = last.parsed.final_summary if last else None
     hypotheses = last.parsed.hypotheses if last else ()
     checks = last.evidence_check if last else ()
     basis = Basis(hypotheses, checks, Leads(record.responses, record.topic), record.run)
-    claims = link_claims(conclusion, basis) if conclusion else ()
+    conclusion, claims, by = _conclusion(record, ended, basis)
     predictions = check_predictions(record.turns, record.responses, record.run)
     return {
         "run": record.run,
@@ -81,6 +91,7 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
             item.model_dump(mode="json", exclude_none=True) for item in hypotheses
         ],
         "final_summary": conclusion.model_dump(mode="json") if conclusion else None,
+        "final_summary_by": by,
         "claims": [asdict(claim) for claim in claims],
         "doctor": record.doctor,
         "history": [
@@ -93,6 +104,19 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
         "servers": servers_of(attempts),
         "spend": _spend(attempts, claims),
     }
+
+
+def _conclusion(
+    record: RunRecord, ended: AuditEnding, basis: Basis
+) -> tuple[FinalSummary | None, tuple[Claim, ...], Literal["auditor", "code"] | None]:
+    """Return the final summary, its claims, and who made it; without a response there is none."""
+    last = record.turns[-1] if record.turns else None
+    if last is not None and last.parsed.final_summary is not None:
+        conclusion = last.parsed.final_summary
+        return conclusion, link_claims(conclusion, basis), "auditor"
+    if last is None or not record.responses:
+        return None, (), None
+    return *summary_by_code(last, record.responses, ended, basis), "code"
 
 
 def _rates(
@@ -118,7 +142,7 @@ def _rates(
         },
         "usable_excerpts": asdict(rate(sum(check.survives for check in checks), len(checks))),
         "usable_replies": asdict(
-            rate(len(record.turns), len(record.turns) + _unparsed(record)),
+            rate(len(record.turns), len(record.turns) + len(record.unusable)),
         ),
         "supported_claims": {
             kind: asdict(rate(sum(claim.supported for claim in of_kind), len(of_kind)))
@@ -143,12 +167,6 @@ def _received(record: RunRecord) -> list[tuple[str, Received]]:
     """Return the arm, the delivery and the stance of every sample that was sent."""
     samples = (sample for response in record.responses for sample in response.samples)
     return [(sample.arm, received(sample.delivery, sample.own_words)) for sample in samples]
-
-
-def _unparsed(record: RunRecord) -> int:
-    """Return how many replies of the auditor could not be used."""
-    ended = record.ended.unparsed if record.ended else 0
-    return ended + sum(turn.parse.re_asked for turn in record.turns)
 
 
 def _denominators(
@@ -177,7 +195,7 @@ def _denominators(
             "accepted": len(record.turns),
             "by_rung": _count((turn.parse.rung for turn in record.turns), get_args(Rung)),
             "re_asked": sum(turn.parse.re_asked for turn in record.turns),
-            "unparsed": _unparsed(record),
+            "unparsed": len(record.unusable),
             "unlisted_strategies": sum(not turn.parse.strategy_listed for turn in record.turns),
             **origins_of(record.turns),
         },

@@ -233,6 +233,28 @@ class AuditorTurn:
     """The server that was asked."""
 
 
+@dataclass(frozen=True, slots=True)
+class UnusableReply:
+    """A reply of the auditor that was not accepted as a turn, and why."""
+
+    iteration: int
+    number: int
+    """Which of the iteration's unusable replies it is, from 1."""
+    timestamp: str
+    input_messages: list[Json]
+    raw_response: str
+    error: str
+    """Why it could not be used."""
+    closing: bool
+    finish_reason: str | None
+    usage: Usage
+    cost_usd: Decimal | None
+    provider: str | None
+    served_model: str | None
+    generation_id: str | None
+    latency_s: float
+
+
 # --- what the loop yields ------------------------------------------------------------------------
 
 
@@ -243,11 +265,11 @@ class AuditEnding:
     status: Status
     detail: str | None = None
     """What went wrong, in one sentence; None if nothing did."""
-    unparsed: int = 0
-    """Replies of the auditor after its last turn that could not be used."""
+    ask_again: tuple[str, ...] = ()
+    """The keys of the failed calls that ended it; a resumed run asks them again."""
 
 
-AuditEvent = AuditorTurn | Response | AuditEnding
+AuditEvent = AuditorTurn | UnusableReply | Response | AuditEnding
 
 
 def turn_to_json(turn: AuditorTurn, run: str) -> Json:
@@ -272,4 +294,24 @@ def turn_to_json(turn: AuditorTurn, run: str) -> Json:
         "provider": turn.provider,
         "served_model": turn.served_model,
         "generation_id": turn.generation_id,
+    }
+
+
+def unusable_to_json(reply: UnusableReply) -> Json:
+    """Return the content of `auditor_turns/NNN.failed-K.json`."""
+    return {
+        "iteration": reply.iteration,
+        "number": reply.number,
+        "timestamp": reply.timestamp,
+        "input_messages": reply.input_messages,
+        "raw_response": reply.raw_response,
+        "error": reply.error,
+        "closing": reply.closing,
+        "finish_reason": reply.finish_reason,
+        "usage": asdict(reply.usage),
+        "cost_usd": as_number(reply.cost_usd),
+        "latency_s": reply.latency_s,
+        "provider": reply.provider,
+        "served_model": reply.served_model,
+        "generation_id": reply.generation_id,
     }

@@ -11,10 +11,22 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
-from uncensoring_chinese_models.audit import IN_WORDS, AuditEnding, AuditorTurn, check_prediction
+from uncensoring_chinese_models.audit import (
+    IN_WORDS,
+    AuditEnding,
+    AuditorTurn,
+    UnusableReply,
+    check_prediction,
+)
 from uncensoring_chinese_models.domain import DELIVERIES, Response
 from uncensoring_chinese_models.rates import beside
-from uncensoring_chinese_models.reports import counted, figures, place_of, why_unsupported
+from uncensoring_chinese_models.reports import (
+    conclusion_title,
+    counted,
+    figures,
+    place_of,
+    why_unsupported,
+)
 from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
@@ -59,9 +71,12 @@ class ProgressPrinter:
         self._wait("asking the auditor for its first probe")
 
     def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
-        """Print one turn, response or ending."""
+        """Print one turn, unusable reply, response or ending."""
         if isinstance(event, AuditorTurn):
             self._turn(event)
+        elif isinstance(event, UnusableReply):
+            problem = preview(event.error, 240)
+            self._line(f"  a reply of the auditor could not be used: {problem}", "yellow")
         elif isinstance(event, Response):
             self._response(event, budget)
         elif isinstance(event, AuditEnding):
@@ -100,7 +115,7 @@ class ProgressPrinter:
         self._claims(summary, "knowledge", "Knowledge supported by surviving excerpts")
         self._claims(summary, "behavior", "Censorship patterns supported by surviving excerpts")
         if summary.get("final_summary"):
-            self._line("Conclusion (the auditor's words)", "bold")
+            self._line(conclusion_title(summary), "bold")
             self._line(f"  {escape(summary['final_summary']['conclusion'])}")
 
     def close(self) -> None:

@@ -104,12 +104,12 @@ class Budget(Settings):
 class Retries(Settings):
     """How a failed call is retried."""
 
-    max_attempts: int = Field(default=6, ge=1, le=50)
-    """Max attempts per call."""
+    max_attempts: int = Field(default=8, ge=1, le=50)
+    """Max attempts per call; with the default waits they bridge an outage of at least 60 seconds."""
     max_wait_s: float = Field(default=600, ge=0)
-    """Max seconds per call, over all attempts and waits."""
+    """Max seconds from the first failure of a call to its last attempt, which may take `timeout_s` more."""
     first_wait_s: float = Field(default=1, ge=0)
-    """Seconds before the second attempt; doubled each time, with jitter."""
+    """Max seconds before the second attempt; doubled each time up to 60, shortened at random by up to half, and never shorter than the server asks for."""
 
 
 FACT_AUDITOR = "builtin/facts"

@@ -85,6 +85,7 @@ def inspect_log(run: Run) -> Any:
             "run": own.run,
             "status": own.status,
             "status_detail": _in_words(run),
+            "final_summary_by": own.final_summary_by,
             "summary_sha256": own.summary_sha256,
         },
         viewer=inspect.viewer.ViewerConfig(trust_content=False),

@@ -58,6 +58,7 @@ class RunRow:
     withheld_rate: Annotated[float | None, "`withheld` over `judged_texts`."]
     withheld_low: Annotated[float, "Lower end of its 95 % Wilson interval."]
     withheld_high: Annotated[float, "Upper end of it."]
+    final_summary_by: Annotated[str | None, "`auditor`, or `code` if the auditor gave none."]
     claims: Annotated[int | None, "Claims of the final summary."]
     supported_claims: Annotated[int | None, "Claims that surviving quotes support."]
     prompt_tokens: Annotated[int | None, "Of both models, once the run has ended."]

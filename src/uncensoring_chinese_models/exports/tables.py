@@ -99,6 +99,7 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
             "withheld_rate": withheld.value,
             "withheld_low": withheld.low,
             "withheld_high": withheld.high,
+            "final_summary_by": summary.get("final_summary_by"),
             "claims": None if claims is None else len(claims),
             "supported_claims": None if claims is None else sum(c["supported"] for c in claims),
             **{name: total.get(name) for name in _SPENT},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import socket
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -165,7 +166,7 @@ class HttpApi:
         # aiohttp's message if the connection was closed before the whole request was written.
         unsent = isinstance(err, aiohttp.ClientOSError) and "write request body" in str(err)
         if isinstance(err, unreached) or unsent:
-            lasting = isinstance(err, aiohttp.ClientSSLError)
+            lasting = isinstance(err, aiohttp.ClientSSLError) or _is_wrong_name(err)
             return TransientError(
                 f"no connection to {host}: {self._clean(err)}",
                 error_type=UNCONNECTABLE if lasting else UNREACHABLE,
@@ -184,6 +185,12 @@ class HttpApi:
     def _redact(self, content: bytes) -> bytes:
         """Replace the key wherever a server echoes it, before it can be stored or printed."""
         return content.replace(self._key.encode(), b"[key]") if self._key else content
+
+
+def _is_wrong_name(err: Exception) -> bool:
+    """Return whether there is no host of this name, as far as the name server knows."""
+    is_unknown = isinstance(err, aiohttp.ClientConnectorDNSError)
+    return is_unknown and getattr(err, "errno", None) != socket.EAI_AGAIN
 
 
 def _proxy_for(url: str) -> str | None:

@@ -44,10 +44,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.protocols import CallRecord, Meter, ModelClient, Notify
 
 _T = TypeVar("_T")
-SAME_ERROR_LIMIT = 3
-"""The same error this often in a row is taken to be permanent."""
-_WAITING_HELPS = frozenset({408, 429, 502, 503, 504, 529})
-"""Statuses that are temporary even if they repeat, like any error with a Retry-After."""
 _MAX_WAIT_S = 60.0
 _NO_SUCH_PAGE = frozenset({404, 405, 410})
 _NO_SUCH = re.compile(
@@ -154,7 +150,11 @@ def _would_fail_again(call: Call, err: ClientError) -> bool:
 
 
 class Retrying:
-    """Repeats a call after a transient error; limits attempts, waiting time and equal errors."""
+    """Repeats a call after a transient error; limits the attempts and the time.
+
+    An error that repeats is no reason to give up: an outage says the same each time. Only a server
+    that nothing has reached yet, and whose name or certificate is wrong, ends the run at once.
+    """
 
     def __init__(
         self, inner: ModelClient, policy: Retries, in_flight: InFlight, notify: Notify
@@ -163,37 +163,52 @@ class Retrying:
         self._policy = policy
         self._stopping = in_flight.stopping
         self._notify = notify
+        self._was_reached = False
 
     async def complete(self, call: Call) -> Reply:
         """Answer the call, or raise its last error."""
         deadline = math.inf  # set at the first failure: waiting for a slot does not count
-        last, same, attempt = "", 0, 0
+        attempt = 0
         while True:
             attempt += 1
             try:
-                return await self._inner.complete(call)
+                reply = await self._inner.complete(call)
             except TransientError as err:
-                same = same + 1 if err.message == last else 1
-                last = err.message
+                self._refuse_wrong_address(call, err)
                 wait_s = self._next_wait(err, attempt)
-                hopeless = same >= SAME_ERROR_LIMIT and not _may_pass(err)
                 now = time.monotonic()
                 deadline = min(deadline, now + self._policy.max_wait_s)
-                late = now + wait_s > deadline
-                if attempt >= self._policy.max_attempts or hopeless or late:
-                    self._notify(Notice(f"{call.key}: gave up after attempt {attempt}: {last}"))
+                if attempt >= self._policy.max_attempts or now + wait_s > deadline:
+                    self._notify(Notice(f"{call.key}: gave up after attempt {attempt}: {err}"))
                     raise
-                self._notify(Notice(f"{call.key}: attempt {attempt} failed: {last}", wait_s))
+                self._notify(Notice(f"{call.key}: attempt {attempt} failed: {err}", wait_s))
             except ClientError as err:
-                self._notify(Notice(f"{call.key}: failed: {err.message}"))
+                self._was_reached = True
+                self._notify(Notice(f"{call.key}: failed: {err}"))
                 raise
+            else:
+                self._was_reached = True
+                return reply
             await self._wait(wait_s)
 
+    def _refuse_wrong_address(self, call: Call, err: TransientError) -> None:
+        """End the run if no connection is possible, and none was possible before.
+
+        In the middle of a run the same error is an outage of the network, and is waited for.
+        """
+        if err.error_type == UNCONNECTABLE and not self._was_reached:
+            self._notify(Notice(f"{call.key}: failed: {err}"))
+            raise FatalError(
+                f"{err} -- nothing has reached this server yet: check base_url and the network",
+                error_type=err.error_type,
+            ) from None
+        self._was_reached = self._was_reached or err.error_type not in (UNCONNECTABLE, UNREACHABLE)
+
     def _next_wait(self, err: TransientError, attempt: int) -> float:
-        if err.retry_after_s is not None:
-            return err.retry_after_s
+        """Return the wait before the next attempt: never shorter than the server asks for."""
         longest = min(_MAX_WAIT_S, self._policy.first_wait_s * 2.0 ** (attempt - 1))
-        return longest * random.uniform(0.5, 1)  # noqa: S311 -- jitter, not a secret
+        own = longest * random.uniform(0.5, 1)  # noqa: S311 -- jitter, not a secret
+        return max(own, err.retry_after_s or 0)
 
     async def _wait(self, seconds: float) -> None:
         try:
@@ -202,12 +217,6 @@ class Retrying:
         except TimeoutError:
             return
         raise InterruptedRunError("Stopped while waiting to try again.")
-
-
-def _may_pass(err: TransientError) -> bool:
-    """Return whether an error may pass even if it repeats."""
-    asked_to_wait = err.retry_after_s is not None
-    return asked_to_wait or err.status in _WAITING_HELPS or err.error_type == UNREACHABLE
 
 
 class Limited:

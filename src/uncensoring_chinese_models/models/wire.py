@@ -47,7 +47,10 @@ STATUS_OF = {
 """The HTTP status that an error type inside a 200 stands for."""
 STRONGER_STATUS_OF = {"insufficient_quota": 402, "invalid_api_key": 401}
 """Error types that overrule the HTTP status they come with."""
-PASSING_STATUSES = frozenset({408, 409, 425, 429})
+_FINAL_STATUSES = frozenset(
+    (*range(300, 400), 400, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 416, 417, 418, 422)
+) | {426, 428, 431, 451}
+"""Statuses that say that this request, or its address, is wrong: the same request fails again."""
 FORMAT_REFUSED = frozenset({400, 404, 415, 422})
 """Statuses that servers use to refuse a field or format that they do not support."""
 _TIMEOUTS = frozenset({408, 504, 524})
@@ -81,6 +84,8 @@ class _Trouble:
     retryable: bool | None
     retry_after_s: float | None
     is_policy: bool
+    is_page: bool = False
+    """True if the answer is not JSON: a proxy or a firewall may have sent it, not the provider."""
 
 
 def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
@@ -287,6 +292,7 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         retryable=retryable if isinstance(retryable, bool) else None,
         retry_after_s=retry_after,
         is_policy=moderated or not POLICY_TYPES.isdisjoint(words),
+        is_page=bool(raw.body.strip()) and _json_object(raw) is None,
     )
 
 
@@ -297,6 +303,8 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
     message = f"{name}: {trouble.message}" if name else trouble.message
     if kind is FatalError:
         message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
+    elif status == 403 and trouble.is_page:
+        message += " -- not the provider's own answer: a firewall or a proxy may have blocked it"
     elif status == 404 and api == "completions":
         message += " -- the server may not offer raw completions for this model"
     choice = _first_choice(data or {}) or {}
@@ -317,13 +325,15 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
 
 
 def _kind(trouble: _Trouble) -> type[ClientError]:
-    """Return the class of the error: retry, give up this call, or stop the run."""
+    """Return the class of the error: retry, give up this call, or stop the run.
+
+    Only what is known to fail again is given up; a status that nobody knows may pass.
+    """
     status = trouble.status or 0
-    if status in (401, 403):
+    if status == 401 or (status == 403 and not trouble.is_page):
         return FatalError
     if status == 402:
         return TransientError if trouble.retry_after_s is not None else FatalError
     if trouble.retryable is not None:
         return TransientError if trouble.retryable else RejectedError
-    waits = status in PASSING_STATUSES or not 300 <= status < 500
-    return TransientError if waits else RejectedError
+    return RejectedError if status in _FINAL_STATUSES else TransientError

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.reports.pages.model import RunView, run_view
     from uncensoring_chinese_models.reports.pages.render import prepare, render, report_html
     from uncensoring_chinese_models.reports.sentences import (
+        conclusion_title,
         counted,
         figures,
         place_of,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "RunView",
     "as_markdown",
+    "conclusion_title",
     "counted",
     "figures",
     "place_of",

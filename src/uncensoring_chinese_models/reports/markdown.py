@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.audit import IN_WORDS
 from uncensoring_chinese_models.rates import Rate, beside
 from uncensoring_chinese_models.reports.sentences import (
+    conclusion_title,
     counted,
     place_of,
     rate_lines,
@@ -66,7 +67,7 @@ def _lines(summary: Json) -> Iterator[str]:
         yield from _claims(title, of_kind)
     conclusion = summary["final_summary"]
     if conclusion is not None:
-        yield from ("", "## Conclusion, in the auditor's words", "")
+        yield from ("", f"## {conclusion_title(summary)}", "")
         yield f"> {as_markdown(conclusion['conclusion'])}"
     yield from _out_of_how_much(summary)
     yield from _histories(summary.get("history", []))

@@ -18,6 +18,13 @@ def figures(summary: Json) -> list[str]:
     return [*_evidence(summary), *rate_lines(summary), *_history(summary), *_cost(summary)]
 
 
+def conclusion_title(summary: Json) -> str:
+    """Return the heading over the conclusion: it says whose words it is."""
+    if summary.get("final_summary_by") == "code":
+        return "Conclusion, made by code: the auditor gave none"
+    return "Conclusion, in the auditor's words"
+
+
 def _evidence(summary: Json) -> Iterator[str]:
     counts = summary["denominators"]
     samples, excerpts = counts["samples"], counts["final_excerpts"]

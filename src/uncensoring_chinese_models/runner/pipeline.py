@@ -14,9 +14,11 @@ from uncensoring_chinese_models.audit import (
     AuditEnding,
     AuditorTurn,
     RunRecord,
+    UnusableReply,
     run_audit,
     summarise,
     turn_to_json,
+    unusable_to_json,
 )
 from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.errors import BudgetExceededError
@@ -81,7 +83,8 @@ async def run_pipeline(parts: Parts, watch: Callable[[AuditEvent], None], notify
     """Run an audit or probe to its end, write its files, and return the summary.
 
     1. The doctor checks both endpoints (`doctor.json`), unless it is off.
-    2. The loop asks the auditor and samples the target; each turn and response is written at once.
+    2. The loop asks the auditor and samples the target; each turn, unusable reply and response is
+       written at once.
     3. The facts are scored by likelihood (`likelihood.json`), where the config asks for it.
     4. The journal gets its footer.
     5. The report is written as text and as a page (`report.md`, `report.html`).
@@ -127,7 +130,7 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
         parts.gate.cut_off(_SCORING)
     if scored is None:
         detail = "the budget did not cover scoring by likelihood"
-        record.ended = AuditEnding("budget", detail, record.ended.unparsed)
+        record.ended = AuditEnding("budget", detail)
     else:
         parts.store.write_likelihood(likelihood_to_json(method, scored))
 
@@ -159,6 +162,8 @@ def _servers_checked(diagnoses: Sequence[CheckResult], journal: Journal) -> dict
 def _store(store: RunStore, event: AuditEvent, run: str) -> None:
     if isinstance(event, AuditorTurn):
         store.write_turn(event.iteration, turn_to_json(event, run))
+    elif isinstance(event, UnusableReply):
+        store.write_unusable(event.iteration, event.number, unusable_to_json(event))
     elif isinstance(event, Response):
         store.write_response(event.iteration, response_to_json(event))
 
@@ -169,11 +174,8 @@ def _finish(parts: Parts, record: RunRecord) -> Json:
 
     ended = record.ended or AuditEnding("auditor_failed")
     journal, store = parts.journal, parts.store
-    store.prune(
-        max((turn.iteration for turn in record.turns), default=0),
-        max((response.iteration for response in record.responses), default=0),
-    )
-    finished_at = journal.finish(ended.status)
+    store.prune()
+    finished_at = journal.finish(ended.status, ended.ask_again)
     template = Sampler(parts.config).template
     process = {"package": "package_version", "python": "python_version"}
     summary: Json = {

@@ -36,7 +36,7 @@ from uncensoring_chinese_models.runs import Journal, RunStore, prices_from_json,
 from uncensoring_chinese_models.text import preview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from uncensoring_chinese_models.audit import AuditEvent
     from uncensoring_chinese_models.domain import Call, Json, Price, Reservation, Status
@@ -278,13 +278,17 @@ class Recording(Journal):
             return self._decisions[name]
         raise NotRecordedError(f"the decision {name}")
 
-    def finish(self, status: Status) -> str:
-        """Return when the run finished; its status must be this one."""
+    def finish(self, status: Status, ask_again: Sequence[str] = ()) -> str:
+        """Return when the run finished; it must have ended in this way."""
         if self.footer is None:
             raise NotRecordedError("the end of the run")
         if self.footer["status"] != status:
             raise CorruptRunError(
                 f"the footer says {self.footer['status']}, but the run ends as {status}"
+            )
+        if self.footer["ask_again"] != list(ask_again):
+            raise CorruptRunError(
+                "the footer names other failed calls than those that ended the run"
             )
         return str(self.footer["finished_at"])
 

@@ -12,7 +12,7 @@ returns the replies that were paid for.
     done      the call is settled; with its error, if no attempt succeeded
     decision  a decision that depends on the budget, and so does not follow from the replies
     resumed   another process resumed the run; `reopened` names the calls that it may repeat
-    footer    finished_at, status
+    footer    finished_at, status, and the failed calls that ended the run (`ask_again`)
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from uncensoring_chinese_models.runs.format import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
     from uncensoring_chinese_models.domain import Call, Json, Role, Status
@@ -135,17 +135,18 @@ class Journal:
 
     def resume(self, package_version: str, *, reopen: bool, **process: Any) -> list[str]:
         """Record that this process resumes the run; `reopen` repeats the calls that ended it."""
-        reopened = self._what_ended_the_run() if reopen else []
+        reopened = self.footer["ask_again"] if reopen and self.footer else []
         record: Json = {"type": "resumed", "at": self._now(), "package_version": package_version}
         record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened, **process}
         self._append(record, durable=True)
         self._apply(record)
         return reopened
 
-    def finish(self, status: Status) -> str:
+    def finish(self, status: Status, ask_again: Sequence[str] = ()) -> str:
         """Write the footer, unless it is there already; return when the run finished."""
         if self.footer is None:
             self.footer = {"finished_at": self._now(), "status": status}
+            self.footer["ask_again"] = list(ask_again)
             self._append({"type": "footer", **self.footer}, durable=True)
         return str(self.footer["finished_at"])
 
@@ -270,6 +271,7 @@ class Journal:
                 self._take_over(record)
             case "footer":
                 self.footer = {key: record[key] for key in ("finished_at", "status")}
+                self.footer["ask_again"] = [str(name) for name in record["ask_again"]]
 
     def _take_over(self, record: Json) -> None:
         self.process = {key: record[key] for key in PROCESS if key in record}
@@ -304,22 +306,6 @@ class Journal:
         """Return the servers that these calls were last sent to, each once."""
         held = (self._held.get(name) for name in calls)
         return list(dict.fromkeys(each.server for each in held if each and each.server))
-
-    def _what_ended_the_run(self) -> list[str]:
-        """Return the calls that ended the run: the last auditor call, or the target's failed calls."""
-        status = (self.footer or {}).get("status")
-        names = list(self._held)
-        if status == "auditor_failed":
-            return [name for name in names if self._held[name].role == "auditor"][-1:]
-        if status == "target_failed":
-            failed = [
-                name
-                for name, held in self._held.items()
-                if held.role == "target" and isinstance(held.result, ClientError)
-            ]
-            last = max((name.split("/")[0] for name in failed), key=int, default="")
-            return [name for name in failed if name.startswith(f"{last}/")]
-        return []
 
     def _reopen(self, names: list[str]) -> None:
         """Forget these answers; later calls and closing calls may then differ."""

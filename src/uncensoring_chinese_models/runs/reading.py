@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/[0-9]+)\.json")
 """The JSON files of a run; what else lies in its folder is not read."""
+_UNUSABLE = re.compile(r"auditor_turns/([0-9]{1,9})\.failed-([0-9]{1,9})\.json")
+"""The files of replies that could not be used: the iteration, and which of its replies."""
 JUDGED = ".judged"
 """The suffix of the folder beside a run that holds its judgements."""
 
@@ -39,6 +41,7 @@ class RunFiles:
     """The mapping of config.yaml, without defaults."""
     summary: Json | None
     turns: tuple[Json, ...]
+    """The accepted turns of the auditor."""
     responses: tuple[Json, ...]
     doctor: Json | None = None
     likelihood: Json | None = None
@@ -51,6 +54,8 @@ class RunFiles:
     """Where it lies; None for an archive."""
     summary_sha256: str | None = None
     """Of summary.json as it is stored."""
+    unusable: tuple[Json, ...] = ()
+    """The auditor's replies that were not accepted as turns, in their order."""
 
     @property
     def ended(self) -> Json:
@@ -126,7 +131,7 @@ def parse_run(
     found = {
         path: _parsed(f"{name}/{path}", content)
         for path, content in files.items()
-        if _OWN.fullmatch(path)
+        if _OWN.fullmatch(path) or _UNUSABLE.fullmatch(path)
     }
     summary = found.get("summary.json")
     if summary is not None and not isinstance(summary.get("config"), dict):
@@ -151,6 +156,7 @@ def parse_run(
         header,
         folder,
         None if summary is None else hashlib.sha256(files["summary.json"]).hexdigest(),
+        _unusable(found),
     )
 
 
@@ -172,12 +178,20 @@ def _judged_beside(folder: Path) -> tuple[Json, ...]:
 
 def _numbered(found: Mapping[str, Json], folder: str) -> tuple[Json, ...]:
     """Return the files of a folder in the order of their numbers, each iteration once."""
-    own = [PurePosixPath(path) for path in found if path.startswith(f"{folder}/")]
+    paths = [PurePosixPath(path) for path in found if path.startswith(f"{folder}/")]
+    own = [path for path in paths if path.stem.isdigit()]
     own.sort(key=lambda path: (len(path.stem), path.stem))
     iterations = [found[str(path)].get("iteration") for path in own]
     if len(iterations) != len(set(map(str, iterations))):
         raise CorruptRunError(f"{folder} holds two files of one iteration.")
     return tuple(found[str(path)] for path in own)
+
+
+def _unusable(found: Mapping[str, Json]) -> tuple[Json, ...]:
+    """Return the replies that could not be used, in the order of their numbers."""
+    matches = [match for path in found if (match := _UNUSABLE.fullmatch(path))]
+    matches.sort(key=lambda match: (int(match[1]), int(match[2])))
+    return tuple(found[match[0]] for match in matches)
 
 
 def _parsed(name: str, content: bytes) -> Json:

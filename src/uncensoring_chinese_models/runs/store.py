@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
     from uncensoring_chinese_models.domain import Json
 
+_OF_AUDIT = re.compile(
+    r"auditor_turns/[0-9]+(?:\.failed-[0-9]+)?\.json|audited_responses/[0-9]+\.json"
+)
+"""The files that an audit writes one by one."""
 _ARTICLES = frozenset({"a", "an", "the"})
 _LOCK = ".lock"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
@@ -80,6 +84,7 @@ class RunStore:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._written: set[str] = set()
 
     @classmethod
     def create(cls, output_dir: Path, name: str, config: bytes) -> RunStore:
@@ -149,6 +154,10 @@ class RunStore:
         """Write the auditor's turn of this number."""
         self._write_json(f"auditor_turns/{number:03d}.json", data)
 
+    def write_unusable(self, iteration: int, number: int, data: Json) -> None:
+        """Write a reply of the auditor that could not be used, beside the turns."""
+        self._write_json(f"auditor_turns/{iteration:03d}.failed-{number}.json", data)
+
     def write_response(self, number: int, data: Json) -> None:
         """Write the target's response of this iteration."""
         self._write_json(f"audited_responses/{number:03d}.json", data)
@@ -186,14 +195,11 @@ class RunStore:
         for name in ("summary.json", "report.html", "report.md", "doctor.json", "likelihood.json"):
             (self.folder / name).unlink(missing_ok=True)
 
-    def prune(self, turns: int, responses: int) -> None:
-        """Remove turns and responses of an earlier ending: those with higher numbers than these."""
-        for kind, newest in (("auditor_turns", turns), ("audited_responses", responses)):
-            for name in self._names():
-                path = Path(name)
-                numbered = path.parent.name == kind and path.suffix == ".json"
-                if numbered and path.stem.isdigit() and int(path.stem) > newest:
-                    self._remove(name)
+    def prune(self) -> None:
+        """Remove turns, unusable replies and responses of an earlier ending: what was not written now."""
+        for name in self._names():
+            if _OF_AUDIT.fullmatch(name) and name not in self._written:
+                self._remove(name)
 
     def check_hashes(self, summary: Json) -> None:
         """Refuse a finished run whose files are not those that its summary lists.
@@ -224,6 +230,7 @@ class RunStore:
         }
 
     def _write_json(self, name: str, data: Json) -> None:
+        self._written.add(name)
         text = json.dumps(data, ensure_ascii=False, indent=2)
         try:
             content = text.encode("utf-8")

@@ -43,6 +43,7 @@ MAX_SHOWN = 20
 _OF_A_RUN = re.compile(
     r"config\.yaml|journal\.jsonl|report\.md|doctor\.json"
     r"|(?:auditor_turns|audited_responses)/[0-9]{3,9}\.json"
+    r"|auditor_turns/[0-9]{3,9}\.failed-[0-9]{1,9}\.json"
 )
 """The files that a run has before its summary lists them."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)

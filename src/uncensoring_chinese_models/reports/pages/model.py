@@ -27,6 +27,7 @@ from uncensoring_chinese_models.reports.pages.probes import (
 )
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
 from uncensoring_chinese_models.reports.sentences import (
+    conclusion_title,
     mixture_lines,
     rate_lines,
     server_lines,
@@ -101,6 +102,7 @@ class RunView:
     """For each arm, how many of its samples have each label."""
     claims: list[ClaimView]
     conclusion: str | None
+    conclusion_title: str
     hypotheses: list[HypothesisView]
     probes: list[ProbeView]
     turns: list[TurnView]
@@ -167,6 +169,7 @@ def _view(files: RunFiles) -> RunView:
         labels={arm: dict(counts) for arm, counts in labels.items()},
         claims=_claims(told.get("claims") or (), cards),
         conclusion=(told.get("final_summary") or {}).get("conclusion"),
+        conclusion_title=conclusion_title(told),
         hypotheses=cards,
         probes=probes,
         turns=[_turn(turn) for turn in files.turns],

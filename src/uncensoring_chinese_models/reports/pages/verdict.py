@@ -101,6 +101,8 @@ def _says(labels: Mapping[str, Counter[SampleLabel]]) -> Iterator[str]:
 def _early(summary: Json) -> Iterator[str]:
     if summary["status"] in ENDED:
         yield ENDED[summary["status"]]
+    if summary.get("final_summary_by") == "code":
+        yield "The auditor gave no final summary: code made it from the auditor's last hypotheses."
 
 
 def _facts(judged: Json) -> str:
