@@ -28,7 +28,7 @@ from uncensoring_chinese_models.errors import (
     TransientError,
 )
 from uncensoring_chinese_models.models.budget import spend
-from uncensoring_chinese_models.runs.chain import LINKS, sealed
+from uncensoring_chinese_models.runs.chain import LINKS, sealed, survey
 from uncensoring_chinese_models.runs.journal import Journal, request_hash
 
 NOW = "2026-01-02T03:04:05Z"
@@ -37,8 +37,22 @@ REPLY = Reply("六四", finish_reason="stop", usage=Usage(3, 4), cost_usd=Decima
 FAILURE = TransientError("500: broken", status=500)
 
 
+_OPEN: dict[Path, Journal] = {}
+
+
 def opened(path):
-    return Journal.open(path, lambda: NOW)
+    """Open a journal as the next process does: the one before it has ended."""
+    if path in _OPEN:
+        _OPEN[path].close()
+    _OPEN[path] = Journal.open(path, lambda: NOW)
+    return _OPEN[path]
+
+
+def read_back(path):
+    """Return the journal as another process reads it."""
+    journal = Journal(path, lambda: NOW)
+    journal.load(path.read_bytes())
+    return journal
 
 
 def auditor_call(iteration=1, purpose="turn", ordinal=0, says="go on"):
@@ -131,7 +145,7 @@ def test_each_line_carries_the_hash_of_the_line_before(path):
     assert [json.loads(line)["prev"] for line in lines] == hashes[:-1]
 
 
-@pytest.mark.parametrize("change", ["flip low bit", "flip high bit", "line feed", "NUL"])
+@pytest.mark.parametrize("change", ["flip low bit", "flip high bit", "line feed"])
 def test_changed_byte_shows_in_every_line_but_the_last(path, change):
     """One changed byte anywhere above the last line is refused, named, and left as it is."""
     written(path, 5)
@@ -141,7 +155,6 @@ def test_changed_byte_shows_in_every_line_but_the_last(path, change):
         "flip low bit": lambda byte: byte ^ 1,
         "flip high bit": lambda byte: byte ^ 0x80,
         "line feed": lambda _: 0x0A,
-        "NUL": lambda _: 0,
     }
 
     for position in range(last_line):
@@ -154,6 +167,27 @@ def test_changed_byte_shows_in_every_line_but_the_last(path, change):
         with pytest.raises(CorruptRunError, match=rf"line ({number}|{number + 1})\b"):
             opened(path)
         assert path.read_bytes() == damaged
+
+
+def test_nul_byte_anywhere_is_damage_that_no_altered_line_hides_in(path):
+    """In place of a line feed it costs nothing; elsewhere its line and those after it are cut, as they no
+    longer follow from what is left."""
+    written(path, 5)
+    whole = path.read_bytes()
+    lines = whole.splitlines()
+
+    for position in range(len(whole)):
+        damaged = whole[:position] + b"\0" + whole[position + 1 :]
+        found = survey(damaged)
+        number = whole.count(b"\n", 0, position)
+        is_between = whole[position : position + 1] == b"\n"
+        assert found.lines == (lines if is_between else lines[:number])
+        assert len(found.cut) == (1 if is_between else len(damaged) - len(joined(lines[:number])))
+        assert len(found.lost) == (0 if is_between else len(lines) - number - 1)
+
+
+def joined(lines):
+    return b"".join(line + b"\n" for line in lines)
 
 
 def test_changed_last_line_is_refused(path):
@@ -181,18 +215,21 @@ def test_journal_knows_the_process_that_worked_on_it_last(path):
 
 
 def test_last_line_that_was_changed_before_the_next_was_written_is_refused(path, journal):
-    """What the writer knew of its last line seals it, whatever the file says meanwhile."""
+    """Nothing is written after it; the lines as they were written are kept beside."""
     settle(journal, target_call(), REPLY)
     path.write_bytes(path.read_bytes().replace(b'"error": null', b'"error": NULL'))
 
-    settle(journal, target_call(2), REPLY)
+    with pytest.raises(RunStoreError, match="removed, replaced or changed"):
+        settle(journal, target_call(2), REPLY)
+    journal.close()
 
     with pytest.raises(CorruptRunError, match="line 4"):
         opened(path)
+    path.with_name("journal.kept-1").replace(path)
+    assert opened(path).answer(target_call()) == REPLY
 
 
 GARBAGE = {
-    "NUL block": b"\0" * 4096 + b"\n",
     "words": b"not a record\n",
     "empty line": b"\n",
     "half a record": b'{"type": "sent", "call": "001/aud\n',
@@ -310,7 +347,7 @@ def test_torn_last_line_is_cut_off_wherever_it_was_torn(path):
         kept = whole.rfind(b"\n", 0, size) + 1
         journal = opened(path)
         journal.close()
-        assert (journal.cut_bytes, path.read_bytes()) == (size - kept, whole[:kept])
+        assert (journal.cut_bytes, path.read_bytes()) == (size - kept, whole[:size])
         assert state(journal) == states[kept]
 
 
@@ -329,14 +366,54 @@ def test_journal_goes_on_after_a_torn_line(path):
     written(path)
     whole = path.read_bytes()
     path.write_bytes(whole + b"\0" * 512)
+    path.chmod(0o600)
     journal = opened(path)
+    assert path.read_bytes() == whole + b"\0" * 512
 
     journal.resume("3", reopen=False)
+    assert path.read_bytes().startswith(whole)
+    assert path.read_bytes().count(b"\n") == 14
     settle(journal, target_call(7), REPLY)
     journal.close()
 
     assert opened(path).answer(target_call(7)) == REPLY
-    assert json.loads(path.read_bytes().splitlines()[13])["cut_bytes"] == 512
+    cut = json.loads(path.read_bytes().splitlines()[13])["cut"]
+    expected = {"bytes": 512, "lines": [14, 14], "file": "journal.cut-1", "answers": [], "sent": []}
+    assert cut == expected
+    assert (path.parent / "journal.cut-1").read_bytes() == b"\0" * 512
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_damage_that_was_kept_before_a_kill_is_kept_once(path):
+    """A process that was killed between keeping the damage and recording it leaves one file."""
+    written(path)
+    damaged = path.read_bytes() + b"\0" * 512
+    for _ in range(2):
+        path.write_bytes(damaged)
+        opened(path).resume("3", reopen=False)
+    path.write_bytes(damaged + b"\0")
+    opened(path).resume("3", reopen=False)
+
+    assert sorted(each.name for each in path.parent.glob("journal.cut-*")) == [
+        "journal.cut-1",
+        "journal.cut-2",
+    ]
+
+
+def test_damage_that_cannot_be_kept_stops_the_run(path, monkeypatch):
+    """On a full disk nothing is cut and nothing is sent."""
+    written(path)
+    damaged = path.read_bytes() + b"\0" * 512
+    path.write_bytes(damaged)
+    journal = opened(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", failing(errno.ENOSPC))
+        with pytest.raises(RunStoreError, match="cannot be kept beside it"):
+            journal.resume("3", reopen=False)
+
+    assert path.read_bytes() == damaged
+    assert list(path.parent.glob("journal.cut-*")) == []
 
 
 def test_new_journal_is_empty_until_it_begins(path):
@@ -516,7 +593,7 @@ def ended(path, status, calls, ask_again=()):
 
 def both(path, journal):
     """Return the journal as it is and as another process reads it."""
-    return journal, opened(path)
+    return journal, read_back(path)
 
 
 def test_budget_reopens_nothing_but_its_closing_may_differ(path):
@@ -650,6 +727,7 @@ def test_footer_is_written_once(path):
     journal.begin({})
 
     moments = [journal.finish("completed"), journal.finish("budget", ["1/a"])]
+    journal.close()
 
     assert moments == ["finished", "finished"]
     footer = {"finished_at": "finished", "status": "completed", "ask_again": []}
@@ -672,8 +750,9 @@ def test_decision_that_ends_the_run_is_decided_again(path, journal):
     """A resumed run with a higher budget decides again whether it may go on."""
     assert journal.decide("go/2", lambda: False, lasting=False) is False
 
-    for reader in both(path, journal):
-        assert reader.decide("go/2", lambda: True, lasting=False) is True
+    again = opened(path)
+
+    assert again.decide("go/2", lambda: True, lasting=False) is True
 
 
 def test_same_decision_to_end_the_run_is_recorded_once(path, journal):
@@ -760,6 +839,7 @@ from decimal import Decimal
 from pathlib import Path
 from uncensoring_chinese_models.domain import Call, CallKey, Reply, Reservation
 from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.runs.chain import survey
 from uncensoring_chinese_models.runs.journal import Journal
 
 path = Path(sys.argv[1])
@@ -780,8 +860,9 @@ for room in range(120):
     assert path.read_bytes() == before, room
     assert journal.answer(call) is None
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    Journal.open(path, lambda: "now").close()
+    assert survey(path.read_bytes()).cut == b""
 journal.attempted(call, number, Reply("x" * 200))
+journal.close()
 again = Journal.open(path, lambda: "now")
 assert again.cut_bytes == 0
 assert again.answer(call) == Reply("x" * 200)
@@ -839,7 +920,7 @@ def test_nothing_is_written_after_a_torn_line_that_cannot_be_taken_back(path, jo
 
     again = opened(path)
     assert again.cut_bytes == 20
-    assert path.read_bytes() == before
+    assert path.read_bytes()[:-20] == before
 
 
 def test_closed_journal_takes_nothing_more(journal):

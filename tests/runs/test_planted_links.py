@@ -90,15 +90,29 @@ def test_a_folder_of_judgements_that_is_a_link_is_refused(tmp_path, elsewhere):
         open_label_task(run)
 
 
-@pytest.mark.parametrize("name", ["journal.jsonl", ".lock"])
-def test_files_of_judges_that_are_links_are_refused(tmp_path, precious, name):
-    """What judges are asked is appended to no file elsewhere, and a lock empties none."""
+def test_journal_of_judges_that_is_a_link_is_refused(tmp_path, precious):
+    """What judges are asked is appended to no file elsewhere."""
     folder = tmp_path / "run.judged"
     folder.mkdir()
-    (folder / name).symlink_to(precious)
+    (folder / "journal.jsonl").symlink_to(precious)
 
     with pytest.raises(RunStoreError, match="link"), _open(folder, "run"):
         pass
+
+
+@pytest.mark.parametrize("name", [".journal.jsonl.owner", ".journal.jsonl.tmp", "journal.cut-1"])
+def test_files_beside_the_journal_that_are_links_are_not_followed(tmp_path, precious, name):
+    """Who holds the lock, a new journal, and what is cut from it, are written to files of our own."""
+    folder = tmp_path / "run.judged"
+    folder.mkdir()
+    (folder / name).symlink_to(precious)
+    (folder / "journal.jsonl").write_bytes(b"\0" * 512)
+
+    with _open(folder, "run"):
+        pass
+
+    assert (folder / "journal.jsonl").read_bytes().startswith(b'{"type": "header"')
+    assert not (folder / "journal.jsonl").is_symlink()
 
 
 def test_a_folder_within_a_run_that_is_a_link_is_refused(tmp_path, elsewhere):

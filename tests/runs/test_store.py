@@ -7,17 +7,15 @@ import hashlib
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from uncensoring_chinese_models.errors import ConfigError, RunLockedError, RunStoreError
+from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.runs.store import RunStore, model_slug, run_name, topic_slug
 
 STARTED = "2024-01-15T10:30:00Z"
@@ -194,7 +192,7 @@ def test_new_run_holds_its_config(tmp_path):
     store = RunStore.create(tmp_path / "a" / "b", "name", b"\xef\xbb\xbftopic: t\r\n# \xff")
 
     assert store.folder == tmp_path / "a" / "b" / "name"
-    assert files_below(tmp_path) == ["a/b/name/config.yaml"]
+    assert files_below(tmp_path) == ["a/b/name/config.yaml", "a/b/name/journal.jsonl"]
     assert (store.folder / "config.yaml").read_bytes() == b"\xef\xbb\xbftopic: t\r\n# \xff"
 
 
@@ -295,111 +293,6 @@ def test_existing_run_is_found(store):
     assert RunStore.existing(store.folder).folder == store.folder
 
 
-# --- the lock -----------------------------------------------------------------------------------
-
-HOLD_LOCK = """
-import sys
-from pathlib import Path
-from uncensoring_chinese_models.runs.store import RunStore
-with RunStore(Path(sys.argv[1])).lock():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def held_elsewhere(folder: Path):
-    """Let another process own the run, until it is ended or killed."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD_LOCK, str(folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            assert process.stdout
-            assert process.stdout.readline() == "held\n"
-            yield process
-        finally:
-            process.kill()
-
-
-def test_second_process_is_refused_by_name(store):
-    """One process owns a run; another is told which process and which machine that is."""
-    with (
-        held_elsewhere(store.folder) as owner,
-        pytest.raises(RunLockedError) as caught,
-        store.lock(),
-    ):
-        raise AssertionError("two owners")
-
-    assert f"process {owner.pid} on {socket.gethostname()}" in str(caught.value)
-    assert str(store.folder) in str(caught.value)
-    assert caught.value.exit_code == 4
-
-
-def test_refused_process_leaves_the_lock_alone(store):
-    """Being refused does not take the lock from its owner."""
-    with held_elsewhere(store.folder):
-        for _ in range(2):
-            with pytest.raises(RunLockedError), store.lock():
-                raise AssertionError("two owners")
-
-
-def test_lock_of_a_killed_process_is_taken_over(store):
-    """A lock goes with its owner, also when that was killed and its file stayed."""
-    with held_elsewhere(store.folder) as owner:
-        owner.kill()
-        owner.wait()
-        assert (store.folder / ".lock").exists()
-
-        with store.lock():
-            assert (store.folder / ".lock").read_text(encoding="utf-8") == (
-                f"{os.getpid()} {socket.gethostname()}"
-            )
-
-
-@pytest.mark.parametrize("content", [b"", b"999999 elsewhere", b"\xff\0", b"a b c d " * 100])
-def test_lock_file_alone_locks_nothing(content, store):
-    """A file that no living process holds is taken over, whatever it says."""
-    (store.folder / ".lock").write_bytes(content)
-
-    with store.lock():
-        assert (store.folder / ".lock").read_bytes().startswith(str(os.getpid()).encode())
-
-
-def test_lock_is_gone_afterwards(store):
-    """A run that ended can be owned again, and holds no lock file."""
-    for _ in range(2):
-        with store.lock():
-            pass
-
-    assert files_below(store.folder) == ["config.yaml"]
-
-
-def test_lock_is_gone_after_an_error(store):
-    """An error in the run flies through and frees it."""
-    with pytest.raises(KeyError), store.lock():
-        raise KeyError("mine")
-
-    with store.lock():
-        pass
-
-
-def test_lock_in_this_process_is_held_too(store):
-    """The same process cannot own a run twice."""
-    with store.lock(), pytest.raises(RunLockedError, match=str(os.getpid())), store.lock():
-        raise AssertionError("two owners")
-
-
-def test_folder_that_is_gone_cannot_be_locked(tmp_path):
-    """What the system says is passed on as an error of the run directory."""
-    gone = RunStore(tmp_path / "gone")
-
-    with pytest.raises(RunStoreError, match="cannot be locked: No such file"), gone.lock():
-        raise AssertionError("owned nothing")
-
-
 # --- files --------------------------------------------------------------------------------------
 
 
@@ -415,6 +308,7 @@ def test_files_have_the_names_of_the_spec(store):
         "auditor_turns/001.json",
         "auditor_turns/1000.json",
         "config.yaml",
+        "journal.jsonl",
         "summary.json",
     ]
     assert store.journal_path == store.folder / "journal.jsonl"
@@ -464,7 +358,7 @@ def test_file_is_replaced_whole(store):
     store.write_turn(1, {"short": 1})
 
     assert json.loads((store.folder / "auditor_turns/001.json").read_bytes()) == {"short": 1}
-    assert files_below(store.folder) == ["auditor_turns/001.json", "config.yaml"]
+    assert files_below(store.folder) == ["auditor_turns/001.json", "config.yaml", "journal.jsonl"]
 
 
 def test_same_content_is_not_written_again(store):
@@ -484,7 +378,7 @@ def test_left_over_temporary_file_is_overwritten(store):
 
     store.write_turn(1, {"a": 1})
 
-    assert files_below(store.folder) == ["auditor_turns/001.json", "config.yaml"]
+    assert files_below(store.folder) == ["auditor_turns/001.json", "config.yaml", "journal.jsonl"]
 
 
 def disk_full(handle: int) -> None:
@@ -502,7 +396,7 @@ def test_failed_write_leaves_the_old_file_and_no_other(store, monkeypatch):
         assert "No space left on device" in str(caught.value)
         assert f"--resume {store.folder}" in str(caught.value)
 
-    assert files_below(store.folder) == ["auditor_turns/001.json", "config.yaml"]
+    assert files_below(store.folder) == ["auditor_turns/001.json", "config.yaml", "journal.jsonl"]
     assert json.loads((store.folder / "auditor_turns/001.json").read_bytes()) == {"a": 1}
 
 
@@ -523,7 +417,7 @@ def test_folder_in_place_of_a_file_is_an_error_of_the_run(store):
     with pytest.raises(RunStoreError, match=r"auditor_turns/001\.json cannot be written"):
         store.write_turn(1, {})
 
-    assert files_below(store.folder) == ["config.yaml"]
+    assert files_below(store.folder) == ["config.yaml", "journal.jsonl"]
 
 
 def test_run_that_was_removed_is_an_error_of_the_run(tmp_path):
@@ -567,9 +461,10 @@ def test_summary_holds_the_hash_of_every_other_file(store):
     (store.folder / "journal.jsonl").write_bytes(b"{}\n")
     (store.folder / "report.html").write_bytes(b"<html>")
     (store.folder / "auditor_turns/.002.json.tmp").write_bytes(b"torn")
-    with store.lock():
-        store.write_summary({"status": "completed"})
-        store.write_summary({"status": "completed"})
+    for name in (".journal.jsonl.owner", "journal.cut-1", "journal.kept-12"):
+        (store.folder / name).write_bytes(b"beside")
+    store.write_summary({"status": "completed"})
+    store.write_summary({"status": "completed"})
 
     listed = store.read_summary()["sha256"]
     expected = [
@@ -616,6 +511,7 @@ def test_prune_removes_what_this_process_did_not_write(store):
         "auditor_turns/004.txt",
         "auditor_turns/notes.json",
         "config.yaml",
+        "journal.jsonl",
     ]
 
 
@@ -623,4 +519,4 @@ def test_prune_of_a_run_without_turns_does_nothing(store):
     """A run that ended before its first turn has nothing to remove."""
     store.prune()
 
-    assert files_below(store.folder) == ["config.yaml"]
+    assert files_below(store.folder) == ["config.yaml", "journal.jsonl"]

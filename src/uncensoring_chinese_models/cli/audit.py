@@ -138,7 +138,8 @@ def _resume_explained(progress: ProgressPrinter, output: Output) -> Iterator[Non
         if progress.folder is not None:
             output.head["run_dir"] = str(progress.folder)
             despite = " doctor=report" if isinstance(err, FailedCheckError) else ""
-            print(f"To resume: {_resume_command(progress.folder)}{despite}", file=sys.stderr)
+            if (progress.folder / "config.yaml").is_file():  # it may have been moved or removed
+                print(f"To resume: {_resume_command(progress.folder)}{despite}", file=sys.stderr)
         raise
 
 

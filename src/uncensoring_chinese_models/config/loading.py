@@ -42,6 +42,11 @@ class LoadedConfig:
 def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig:
     """Read the file, apply overrides (`key=value`), validate."""
     raw = _read(Path(path))
+    if not raw.strip(b"\0\r\n ") and (Path(path).parent / "journal.jsonl").exists():
+        raise ConfigError(
+            f"{path} holds nothing, as a power failure may leave it; nothing was sent. Restore it: it is "
+            "a copy of the config file that the run was started with."
+        )
     mapping = parse_mapping(raw, path)
     names = [word.partition("=")[0] for word in overrides]
     for name in names:

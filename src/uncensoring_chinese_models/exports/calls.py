@@ -37,6 +37,8 @@ def call_rows(files: RunFiles) -> Iterator[CallRow]:
             draft = {"run": files.name, **_sent(record)}
             drafts.append(draft)
             under_way[record["call"], record["attempt"]] = draft
+        elif record.get("cut"):  # attempts whose lines a crash damaged
+            drafts += [{"run": files.name, **_sent(each)} for each in record["cut"]["sent"]]
         elif record["type"] == "attempt":
             under_way[record["call"], record["attempt"]] |= _ended(record)
     yield from (row(CallRow, draft) for draft in drafts)

@@ -23,10 +23,10 @@ from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
 from uncensoring_chinese_models.config import load_config
-from uncensoring_chinese_models.errors import AuditToolError, ConfigError, RunLockedError
+from uncensoring_chinese_models.errors import AuditToolError, ConfigError
 from uncensoring_chinese_models.exports.inspect_sample import conversation_of, scores_of
 from uncensoring_chinese_models.exports.loading import load_run
-from uncensoring_chinese_models.runs import RunStore
+from uncensoring_chinese_models.runs import is_locked
 from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
@@ -111,17 +111,10 @@ def unfinished_run(config: Path, folder: Path, taken: set[Path]) -> Path | None:
         run = journal.parent
         given = run / "config.yaml"
         is_same = given.is_file() and given.read_bytes() == content
-        if is_same and run not in taken and not (run / "summary.json").exists() and _is_free(run):
+        has_ended = (run / "summary.json").exists()
+        if is_same and run not in taken and not has_ended and not is_locked(journal):
             return run
     return None
-
-
-def _is_free(run: Path) -> bool:
-    try:
-        with RunStore.existing(run).lock():
-            return True
-    except RunLockedError:
-        return False
 
 
 async def _ended(words: list[str], folder: str) -> Json:

@@ -13,6 +13,7 @@ import io
 import json
 import random
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +28,14 @@ from uncensoring_chinese_models.measure.judges.request import (
     judge_request_for,
 )
 from uncensoring_chinese_models.measure.judging import facts_for, folder_beside
-from uncensoring_chinese_models.runs import Place, RunStore, read_finished_run, read_responses
+from uncensoring_chinese_models.runs import (
+    Place,
+    RunStore,
+    lock_file,
+    read_finished_run,
+    read_responses,
+    unlock_file,
+)
 from uncensoring_chinese_models.text import harmless, preview
 
 if TYPE_CHECKING:
@@ -118,12 +126,26 @@ def write_sheet(task: LabelTask, n: int, seed: int) -> int:
     ]
     told: Json = {"run": task.run, "topic": task.topic, "seed": seed, "drawn_from": len(places)}
     told |= {"rows": rows}
-    _refuse_to_replace(task, told)
     task.folder.mkdir(exist_ok=True)
-    store = RunStore(task.folder)
-    store.write_judged(task.key.name, told)
-    store.write_bytes(task.sheet.name, _sheet(requests))
+    with _locked(task.key):
+        _refuse_to_replace(task, told)
+        store = RunStore(task.folder)
+        store.write_judged(task.key.name, told)
+        store.write_bytes(task.sheet.name, _sheet(requests))
     return len(rows)
+
+
+@contextmanager
+def _locked(key: Path) -> Iterator[None]:
+    """Lock the key while it is written, so that a key and a sheet of two draws do not mix."""
+    try:
+        handle = lock_file(key)
+    except OSError as err:
+        raise RunStoreError(f"{key} cannot be written: {err.strerror}.") from err
+    try:
+        yield
+    finally:
+        unlock_file(handle, key)
 
 
 def _refuse_to_replace(task: LabelTask, told: Json) -> None:
@@ -135,7 +157,7 @@ def _refuse_to_replace(task: LabelTask, told: Json) -> None:
                     f"{task.sheet}: row {_number(task.sheet, row)} of this sheet is filled in, so "
                     "it was not replaced; move it and its key elsewhere first."
                 )
-    elif task.key.exists() and _key_told(task) != told:
+    elif task.key.stat().st_size and _key_told(task) != told:
         raise ConfigError(
             f"{task.key} belongs to a sheet that is not beside it and may be in use, so no new "
             "sheet was drawn; read that sheet with --read FILE, or delete its key first."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,15 +92,11 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
 
 @contextmanager
 def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
-    """Make and lock a folder for the record, and open its journal."""
+    """Make a folder for the record, and open its journal."""
     config = loaded.settings
     name = doctor_name(config.audited_model, utc_now())
     store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
-    with store.lock():
-        journal = Journal.open(store.journal_path, utc_now)
-        try:
-            header = {"kind": "doctor", "package_version": __version__}
-            journal.begin({**header, "settings": config.identity()})
-            yield store, journal
-        finally:
-            journal.close()
+    with closing(Journal.open(store.journal_path, utc_now, create=False)) as journal:
+        header = {"kind": "doctor", "package_version": __version__}
+        journal.begin({**header, "settings": config.identity()})
+        yield store, journal

@@ -78,6 +78,8 @@ class Replayed:
     header: dict[str, Any] = field(default_factory=dict)
     process: dict[str, Any] = field(default_factory=dict)
     """What the journal says of the last process that worked on the run."""
+    cuts: list[Json] = field(default_factory=list)
+    """What the journal says was cut from it after crashes."""
     files_of_events: int = 0
     """How many of the files were written before the ending."""
     servers: Json = field(default_factory=dict)
@@ -134,6 +136,7 @@ async def _replay(
     journal.load(content)
     replayed.header, replayed.process = journal.header, journal.process
     replayed.servers, replayed.reservations = servers_of(journal.attempts), journal.reservations
+    replayed.cuts = journal.cuts
     config = _settings(config_yaml, journal)
     replayed.generation_ids = _provider_ids(config, journal)
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
@@ -292,8 +295,8 @@ class Recording(Journal):
             )
         return str(self.footer["finished_at"])
 
-    def _load(self, line: bytes, number: int) -> Json:
-        record = super()._load(line, number)
+    def _load(self, record: Json, number: int) -> None:
+        super()._load(record, number)
         if record["type"] == "sent":
             reserved = self._attempts[record["call"], record["attempt"]].reserved
             prices = prices_from_json(self.process.get("prices") or {})
@@ -301,7 +304,6 @@ class Recording(Journal):
             self._sent.setdefault(record["call"], []).append(sent)
         elif record["type"] == "resumed" and record["goes_on"]:
             self._goes_on_at = number
-        return record
 
     def _append(self, record: Json, *, durable: bool = False) -> None:  # noqa: ARG002 -- never kept
         raise NotRecordedError(f"a line of type {record['type']}")

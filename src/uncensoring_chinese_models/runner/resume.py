@@ -106,8 +106,8 @@ def notes_on_resuming(config: AuditConfig, journal: Journal) -> Iterator[str]:
     if journal.attempts:
         yield "Resuming: what the journal holds is shown again, for free."
     yield from _changed_servers(config, journal.attempts)
-    if journal.cut_bytes:
-        yield "The journal's torn last line was cut off; all else is kept."
+    if journal.cut_told:
+        yield journal.cut_told
 
 
 def _changed_servers(config: AuditConfig, attempts: Sequence[Attempt]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -164,7 +164,7 @@ def _open_run(
     prices: Mapping[str, Price | None],
     check: Callable[[Journal], None],
 ) -> Iterator[tuple[RunStore, Journal]]:
-    """Lock a new run directory, or one that is resumed and passes the check, and open its journal."""
+    """Open and lock the journal of a new run, or of one that is resumed and passes the check."""
     config = loaded.settings
     texts = texts_of(config)  # first, so that a refusal leaves no run directory
     started_at = utc_now()
@@ -179,34 +179,34 @@ def _open_run(
         "config": config.model_dump(mode="json"),
         "prices": prices_to_json(prices),
     }
-    with store.lock():
-        journal = Journal.open(store.journal_path, utc_now)
-        try:
-            if journal.header:
-                refuse_other_run(journal.header, texts, config, store.folder)
-                check(journal)
-                # A run without a footer was interrupted: it continues as if nothing had happened.
-                ended = None if journal.footer is None else journal.footer["status"]
-                reopen = store.is_finished or ended not in (None, *FINAL_STATUSES)
-                store.begin_again()  # first, so that no run that continues has a summary
-                journal.resume(reopen=reopen, **process)
-            else:
-                if resume is not None:  # it was interrupted before the journal began
-                    stored = load_config(store.folder / "config.yaml").settings
-                    refuse_other_config(stored.identity(), config, store.folder)
-                    store.write_bytes("config.yaml", loaded.file_bytes)  # the run begins now
-                header: Json = {
-                    "kind": config.kind,
-                    "started_at": started_at,  # as in the name of the folder
-                    **process,
-                    "settings": config.identity(),
-                    "seed": config.sampling.seed,
-                    "config_sha256": store.hashes()["config.yaml"],
-                }
-                journal.begin(header | texts)
-            yield store, journal
-        finally:
-            journal.close()
+    with closing(Journal.open(store.journal_path, utc_now, create=False)) as journal:
+        # The report reads the stored config, so a damaged one is refused before anything is sent.
+        stored = loaded if resume is None else load_config(store.folder / "config.yaml")
+        if journal.header:
+            refuse_other_run(journal.header, texts, config, store.folder)
+            check(journal)
+            # A run without a footer was interrupted: it continues as if nothing had happened.
+            ended = None if journal.footer is None else journal.footer["status"]
+            reopen = store.is_finished or ended not in (None, *FINAL_STATUSES)
+            store.begin_again()  # first, so that no run that continues has a summary
+            journal.resume(reopen=reopen, **process)
+        else:
+            if resume is not None:  # it was interrupted before the journal began
+                refuse_other_config(stored.settings.identity(), config, store.folder)
+                if store.has_results:
+                    journal.refuse_if_emptied()
+                store.begin_again()
+                store.write_bytes("config.yaml", loaded.file_bytes)  # the run begins now
+            header: Json = {
+                "kind": config.kind,
+                "started_at": started_at,  # as in the name of the folder
+                **process,
+                "settings": config.identity(),
+                "seed": config.sampling.seed,
+                "config_sha256": store.hashes()["config.yaml"],
+            }
+            journal.begin(header | texts)
+        yield store, journal
 
 
 def texts_of(config: AuditConfig) -> dict[str, str]:

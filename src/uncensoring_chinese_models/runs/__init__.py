@@ -9,9 +9,12 @@ from uncensoring_chinese_models.doors import lazy_door
 if TYPE_CHECKING:
     from uncensoring_chinese_models.runs.chain import (
         START,
+        AlteredLineError,
         is_run_header,
+        is_set_aside,
         line_hash,
         read_line,
+        survey,
         whole_lines,
     )
     from uncensoring_chinese_models.runs.discovery import (
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
         response_to_json,
     )
     from uncensoring_chinese_models.runs.journal import Journal
+    from uncensoring_chinese_models.runs.lock import is_locked, lock_file, unlock_file
     from uncensoring_chinese_models.runs.reading import (
         JUDGED,
         RunFiles,
@@ -76,6 +80,7 @@ __all__ = [
     "MAX_BYTES",
     "README",
     "START",
+    "AlteredLineError",
     "Journal",
     "Place",
     "RecordedClaim",
@@ -92,10 +97,13 @@ __all__ = [
     "as_number",
     "doctor_name",
     "find_runs",
+    "is_locked",
     "is_record",
     "is_run",
     "is_run_header",
+    "is_set_aside",
     "line_hash",
+    "lock_file",
     "looks_like_run",
     "open_plain",
     "parse_run",
@@ -114,6 +122,8 @@ __all__ = [
     "replace_file",
     "response_to_json",
     "run_name",
+    "survey",
+    "unlock_file",
     "whole_lines",
 ]
 

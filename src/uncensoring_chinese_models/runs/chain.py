@@ -6,6 +6,12 @@ not a signature: anybody can write another chain.
 
 The first line is the header. It gives the format of the journal, the kind of the record (`audit`,
 `probe`, `doctor`, `judge`) and the version that made it.
+
+Damage of a crash is told from an alteration by this rule. A crash leaves a line without its line feed
+at the end of the file, NUL bytes anywhere, or a torn line and a whole one on one line. What follows
+such damage must be whole lines that follow from each other, or more damage. Anything else (a line
+whose own hash does not fit, that is no record, or that does not follow from the line before it) is
+an alteration. Damage is cut and reported when a run is resumed; an altered journal is refused.
 """
 
 from __future__ import annotations
@@ -13,13 +19,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import RunStoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from uncensoring_chinese_models.domain import Json
 
+JOURNAL = "journal.jsonl"
+"""The name of the journal in its folder."""
+CUT = "journal.cut-"
+"""How a file is named that keeps what was cut off a journal; a number follows."""
+KEPT = "journal.kept-"
+"""How a file is named that keeps a journal which was removed or replaced; a number follows."""
+_SET_ASIDE = re.compile(r"journal\.(cut|kept)-[0-9]{1,6}")
 SCHEMA = 4
 """The format of journals and run directories; a run of another format is refused."""
 START = "0" * 64
@@ -31,6 +47,14 @@ TYPES = ("header", "sent", "attempt", "done", "decision", "resumed", "footer")
 RUN_KINDS = ("audit", "probe")
 """The kinds of record that are runs; the doctor and judges leave journals, too."""
 _VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
+_BEGIN = b'{"type": "'
+_END = re.compile(rb'", "sha256": "[0-9a-f]{64}"\}')
+"""How every line begins and ends; inside a text its quotes would be escaped."""
+_ANSWERED = re.compile(
+    rb'\{"type": "attempt", "call": "([\w/.-]{1,200})", "attempt": \d{1,9}, "reply": '
+)
+MAX_BEGINNINGS = 8
+"""So many beginnings are tried for each end of a line."""
 
 
 def sealed(record: Json, prev: str) -> bytes:
@@ -80,6 +104,161 @@ def whole_lines(content: bytes) -> tuple[list[bytes], int]:
     """Return the lines that end in a line feed, and the number of bytes in a torn last line."""
     *lines, torn = content.split(b"\n")
     return lines, len(torn)
+
+
+def is_set_aside(name: str) -> bool:
+    """Tell whether a file keeps what was cut off a journal, or a replaced journal."""
+    return _SET_ASIDE.fullmatch(name) is not None
+
+
+# --- what a crash leaves ------------------------------------------------------------------------
+
+
+class AlteredLineError(ValueError):
+    """A line is not as it was written, and no crash explains it."""
+
+    def __init__(self, number: int, problem: str) -> None:
+        super().__init__(problem)
+        self.number = number
+
+
+@dataclass(slots=True)
+class Survey:
+    """What of a journal is whole, and what a crash damaged."""
+
+    lines: list[bytes] = field(default_factory=list)
+    """The whole lines that follow from each other, without line feeds."""
+    records: list[Json] = field(default_factory=list)
+    """What these lines say."""
+    cut: bytes = b""
+    """Everything else."""
+    cut_lines: list[int] = field(default_factory=list)
+    """The lines in which something is cut, counted from 1."""
+    lost: list[Json] = field(default_factory=list)
+    """What whole lines say that no longer follow from a line before them."""
+
+    @property
+    def lost_answers(self) -> list[str]:
+        """The calls whose answers were cut, as far as it can be read."""
+        return list(dict.fromkeys(name.decode("ascii") for name in _ANSWERED.findall(self.cut)))
+
+    @property
+    def place(self) -> str:
+        """The lines in which something is cut, in words."""
+        first, last = self.cut_lines[0], self.cut_lines[-1]
+        return f"line {first}" if first == last else f"lines {first} to {last}"
+
+
+def survey(content: bytes) -> Survey:
+    """Tell the whole lines of a journal from what a crash damaged.
+
+    Raises:
+        AlteredLineError: a line was altered.
+    """
+    return _Surveyor().result(content)
+
+
+class _Surveyor:
+    """Reads a journal line by line; see the rule above."""
+
+    def __init__(self) -> None:
+        self._found = Survey()
+        self._cut: list[bytes] = []
+        self._last = START
+        """The hash of the last line that is kept."""
+        self._before: str | None = START
+        """The hash of the whole line just before; None after damage."""
+
+    def result(self, content: bytes) -> Survey:
+        *lines, torn = content.split(b"\n")
+        for number, line in enumerate(lines, start=1):
+            try:
+                record = read_line(line, is_header=number == 1)
+            except ValueError as err:
+                self._damaged(number, line, str(err))
+            else:
+                self._whole(number, line, record)
+        if torn:
+            self._torn(len(lines) + 1, torn)
+        self._found.cut = b"".join(self._cut)
+        return self._found
+
+    def _whole(self, number: int, line: bytes, record: Json) -> None:
+        follows = record["prev"] == self._last
+        if not follows and self._before not in (None, record["prev"]):
+            raise AlteredLineError(number, "does not follow from the line before it")
+        if not self._keep(number, line, record):
+            self._cut_off(number, line + b"\n")
+        self._before = line_hash(line)
+
+    def _damaged(self, number: int, line: bytes, problem: str) -> None:
+        """Keep the whole lines inside a damaged one, and cut the rest."""
+        done, rest, gaps = 0, b"", []
+        self._before = None
+        for start, piece, record in _lines_in(line):
+            gaps.append(line[done:start])
+            is_kept = self._keep(number, piece, record)
+            rest += gaps[-1] + (b"" if is_kept else piece)
+            done = start + len(piece)
+            self._before = line_hash(piece)
+        gaps.append(line[done:])
+        if gaps[-1]:
+            self._before = None
+        if b"\0" not in line and not _is_fused(gaps):
+            raise AlteredLineError(number, problem)
+        self._cut_off(number, rest + gaps[-1] + (b"\n" if self._before is None else b""))
+
+    def _torn(self, number: int, line: bytes) -> None:
+        """Keep the whole lines inside a torn one; the last one lacks its line feed."""
+        done = 0
+        for start, piece, record in _lines_in(line):
+            if start + len(piece) < len(line) and self._keep(number, piece, record):
+                self._cut_off(number, line[done:start])
+                done = start + len(piece)
+        self._cut_off(number, line[done:])
+
+    def _keep(self, number: int, line: bytes, record: Json) -> bool:
+        """Keep a line that follows from the last one; else remember what it says."""
+        if record["prev"] != self._last:
+            self._found.lost.append(record)
+            return False
+        if not self._found.lines and (record["type"], record.get("schema")) != ("header", SCHEMA):
+            raise AlteredLineError(number, f"is not a header of format {SCHEMA}")
+        self._found.lines.append(line)
+        self._found.records.append(record)
+        self._last = line_hash(line)
+        return True
+
+    def _cut_off(self, number: int, rest: bytes) -> None:
+        if rest:
+            self._cut.append(rest)
+            self._found.cut_lines.append(number)
+
+
+def _is_fused(gaps: list[bytes]) -> bool:
+    """Tell whether what is around whole lines is one torn line before them, and nothing else."""
+    torn, *others = gaps
+    begins = torn[: len(_BEGIN)] == _BEGIN[: len(torn)]
+    return bool(torn) and begins and bool(others) and not any(others)
+
+
+def _lines_in(damaged: bytes) -> Iterator[tuple[int, bytes, Json]]:
+    """Yield the whole lines inside a damaged one, with their beginnings."""
+    done = 0
+    for end in _END.finditer(damaged):
+        start = end.start()
+        for _ in range(MAX_BEGINNINGS):
+            start = damaged.rfind(_BEGIN, done, start)
+            if start < 0:
+                break
+            piece = damaged[start : end.end()]
+            try:
+                record = read_line(piece, is_header=False)
+            except ValueError:
+                continue
+            yield start, piece, record
+            break
+        done = end.end()
 
 
 # --- the header ---------------------------------------------------------------------------------

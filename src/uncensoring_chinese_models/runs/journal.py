@@ -4,6 +4,9 @@ Append-only JSON lines, chained by their hashes (`chain`), so that a change anyw
 is on disk before it is used. Resuming a run means running it again over its journal: `answer`
 returns the replies that were paid for.
 
+The file is locked (`lock`), so that one process at a time pays, and watched (`journal_file`). What a
+crash damaged (`chain` has the rule) is cut when the first line is written, and kept beside.
+
 ::
 
     header    format (`schema`), kind, versions, settings, seed, started_at
@@ -11,12 +14,14 @@ returns the replies that were paid for.
     attempt   how it ended: the whole reply, or the error
     done      the call is settled; with its error, if no attempt succeeded
     decision  a decision that depends on the budget, and so does not follow from the replies
-    resumed   another process resumed the run; `reopened` names the calls that it may repeat
+    resumed   another process resumed the run; `reopened` names the calls that it may repeat, `cut`
+              says what was damaged and cut (so does that of the header)
     footer    finished_at, status, and the failed calls that ended the run (`ask_again`)
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -32,14 +37,17 @@ from uncensoring_chinese_models.errors import (
     RunStoreError,
 )
 from uncensoring_chinese_models.runs.chain import (
+    CUT,
+    KEPT,
     LINKS,
     SCHEMA,
     START,
+    AlteredLineError,
+    Survey,
     line_hash,
-    read_line,
     refuse_other_format,
     sealed,
-    whole_lines,
+    survey,
 )
 from uncensoring_chinese_models.runs.format import (
     error_from_json,
@@ -47,6 +55,7 @@ from uncensoring_chinese_models.runs.format import (
     reply_from_json,
     reply_to_json,
 )
+from uncensoring_chinese_models.runs.journal_file import JournalFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -56,6 +65,10 @@ if TYPE_CHECKING:
 
 PROCESS = ("package_version", "python_version", "config", "prices")
 """What the header says about the process that began the run, and `resumed` about a later one."""
+_IN_FLIGHT = ("attempt", "done")
+"""Lines of calls that were sent: they are kept even if the file was removed or replaced."""
+MAX_NAMED = 5
+"""So many lost answers are named on the screen."""
 
 
 def request_hash(call: Call) -> str:
@@ -81,14 +94,14 @@ class _Held:
 
 
 class Journal:
-    """The open journal of a run. The lock of the run allows one process at a time."""
+    """The open journal of a run. Its lock allows one process at a time."""
 
     def __init__(self, path: Path, now: Callable[[], str]) -> None:
         self._path = path
         self._now = now
         self._last_hash = START
-        self._size = 0
-        self._fd = -1
+        self._file: JournalFile | None = None
+        self._damage: Survey | None = None
         self._held: dict[str, _Held] = {}
         self._attempts: dict[tuple[str, int], Attempt] = {}
         self._decisions: dict[str, Any] = {}
@@ -96,40 +109,74 @@ class Journal:
         self.process: Json = {}
         """The keys `PROCESS` of the last process that worked on the run."""
         self.footer: Json | None = None
-        self.cut_bytes = 0
-        """Length of a torn last line that was cut off on opening."""
+        self.cuts: list[Json] = []
+        """What was cut after crashes, each time the run was resumed."""
+        self.cut_told = ""
+        """What this process cut, for the screen."""
 
     # --- opening and closing --------------------------------------------------------------------
 
     @classmethod
-    def open(cls, path: Path, now: Callable[[], str]) -> Self:
-        """Open the journal, new or old; a torn last line is cut off.
+    def open(cls, path: Path, now: Callable[[], str], *, create: bool = True) -> Self:
+        """Open and lock the journal, new or old; nothing is written yet.
 
         Raises:
-            RunStoreError: it was made in another format, or cannot be opened.
-            CorruptRunError: a line does not read back or breaks the chain; nothing is changed.
+            RunStoreError: it was made in another format, or cannot be opened or locked.
+            RunLockedError: another process has it open.
+            CorruptRunError: a line was altered.
         """
         journal = cls(path, now)
         try:
-            journal.load(path.read_bytes() if path.exists() else b"")
-            journal._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-            if journal.cut_bytes:
-                os.ftruncate(journal._fd, journal._size)
+            journal._file = JournalFile(path, create=create)
+            journal.load(journal._file.content)
         except OSError as err:
+            journal.close()
+            if isinstance(err, FileNotFoundError) and path.parent.is_dir():
+                raise RunStoreError(_lost(path, "missing")) from err
             raise RunStoreError(f"{path} cannot be opened: {err.strerror}.") from err
+        except BaseException:
+            journal.close()
+            raise
         return journal
 
     def load(self, content: bytes) -> None:
-        """Load the content of a journal, up to a torn last line."""
+        """Load the content of a journal, except what a crash damaged.
+
+        Raises:
+            CorruptRunError: a line was altered.
+        """
         refuse_other_format(content, self._path.parent)
-        lines, self.cut_bytes = whole_lines(content)
-        for number, line in enumerate(lines, start=1):
-            self._load(line, number)
-        self._size = len(content) - self.cut_bytes
+        try:
+            found = survey(content)
+        except AlteredLineError as err:
+            raise CorruptRunError(
+                f"{self._path}, line {err.number} {err}; nothing was changed."
+            ) from None
+        for number, (line, record) in enumerate(zip(found.lines, found.records, strict=True), 1):
+            self._load(record, number)
+            self._last_hash = line_hash(line)
+        self._damage = found if found.cut else None
+        if self._file is not None:
+            self._file.drop_damage(b"".join(line + b"\n" for line in found.lines))
+
+    @property
+    def cut_bytes(self) -> int:
+        """How many bytes a crash had damaged when the journal was opened."""
+        return 0 if self._damage is None else len(self._damage.cut)
+
+    def refuse_if_emptied(self) -> None:
+        """Refuse an empty journal of a run that has results: what was paid for is lost.
+
+        Raises:
+            RunStoreError: it holds nothing.
+        """
+        if not self.header and self._damage is None:
+            raise RunStoreError(_lost(self._path, "empty"))
 
     def begin(self, header: Json) -> None:
         """Write the header of a new run."""
         record = {"type": "header", "schema": SCHEMA, "started_at": self._now(), **header}
+        record["cut"] = self._set_aside()
         self._append(record, durable=True)
         self._apply(record)
 
@@ -137,13 +184,14 @@ class Journal:
         """Record that this process resumes the run; `reopen` repeats the calls that ended it."""
         reopened = self.footer["ask_again"] if reopen and self.footer else []
         record: Json = {"type": "resumed", "at": self._now(), "package_version": package_version}
-        record |= {"cut_bytes": self.cut_bytes, "goes_on": reopen, "reopened": reopened, **process}
+        record |= {"goes_on": reopen, "reopened": reopened, "cut": self._set_aside(), **process}
         self._append(record, durable=True)
         self._apply(record)
         return reopened
 
     def finish(self, status: Status, ask_again: Sequence[str] = ()) -> str:
         """Write the footer, unless it is there already; return when the run finished."""
+        self._check_file()
         if self.footer is None:
             self.footer = {"finished_at": self._now(), "status": status}
             self.footer["ask_again"] = list(ask_again)
@@ -151,10 +199,9 @@ class Journal:
         return str(self.footer["finished_at"])
 
     def close(self) -> None:
-        """Close the file."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Close the file, and end its lock."""
+        if self._file is not None:
+            self._file.close()
 
     # --- calls ----------------------------------------------------------------------------------
 
@@ -233,23 +280,13 @@ class Journal:
 
     # --- the state is a fold over the lines -----------------------------------------------------
 
-    def _load(self, line: bytes, number: int) -> Json:
-        where = f"{self._path}, line {number}"
-        try:
-            record = read_line(line, is_header=not self.header)
-        except ValueError as err:
-            raise CorruptRunError(f"{where} {err}; nothing was changed.") from None
-        if record["prev"] != self._last_hash:
-            raise CorruptRunError(
-                f"{where} does not follow from the line before it: the journal was altered; "
-                "nothing was changed."
-            )
+    def _load(self, record: Json, number: int) -> None:
         try:
             self._apply(record)
         except (KeyError, TypeError, ValueError, ArithmeticError) as err:
-            raise CorruptRunError(f"{where} has a missing or damaged field ({err}).") from err
-        self._last_hash = line_hash(line)
-        return record
+            raise CorruptRunError(
+                f"{self._path}, line {number} has a missing or damaged field ({err})."
+            ) from err
 
     def _apply(self, record: Json) -> None:
         """Update the state by one record, whether it was just written or read back."""
@@ -257,6 +294,7 @@ class Journal:
             case "header":
                 self.header = {key: record[key] for key in record if key not in LINKS}
                 self._take_over(record)
+                self._apply_cut(record["cut"])
             case "sent":
                 self._apply_sent(record)
             case "attempt":
@@ -269,6 +307,7 @@ class Journal:
                 self._decisions[record["name"]] = record["value"]
             case "resumed":
                 self._take_over(record)
+                self._apply_cut(record["cut"])
             case "footer":
                 self.footer = {key: record[key] for key in ("finished_at", "status")}
                 self.footer["ask_again"] = [str(name) for name in record["ask_again"]]
@@ -290,6 +329,17 @@ class Journal:
         reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
         name = (record["call"], record["attempt"])
         self._attempts[name] = Attempt(held.role, reserved, None, held.server)
+
+    def _apply_cut(self, cut: Json | None) -> None:
+        """Charge what was sent in lines that were cut, as attempts that were lost in flight."""
+        if cut is None:
+            return
+        self.cuts.append(cut)
+        footer = self.footer
+        for sent in cut["sent"]:
+            self._apply_sent(sent)
+            self._held[sent["call"]].may_differ = True  # so may the answers before it
+        self.footer = footer
 
     def _apply_attempt(self, record: Json) -> None:
         held, name = self._held[record["call"]], (record["call"], record["attempt"])
@@ -323,26 +373,71 @@ class Journal:
     # --- writing --------------------------------------------------------------------------------
 
     def _append(self, record: Json, *, durable: bool = False) -> None:
-        """Write one line with one `write`; a line that does not fit is removed."""
+        """Write one line."""
+        if record["type"] not in _IN_FLIGHT:
+            self._check_file()
         line = sealed(record, self._last_hash)
         try:
-            written = os.write(self._fd, line + b"\n")
-            if written != len(line) + 1:
-                raise OSError(28, os.strerror(28))  # noqa: TRY301 -- a short write is a full disk
-            if durable:
-                os.fsync(self._fd)
+            if self._file is None:
+                raise OSError(errno.EBADF, os.strerror(errno.EBADF))  # noqa: TRY301 -- it is closed
+            self._file.check()
+            self._file.append(line + b"\n", durable=durable)
         except OSError as err:
-            self._cut_off()
             raise RunStoreError(
                 f"{self._path} cannot be written: {err.strerror}. Every call recorded before is "
                 f"kept; make room, then resume with --resume {self._path.parent}"
             ) from err
-        self._size += written
         self._last_hash = line_hash(line)
 
-    def _cut_off(self) -> None:
-        """Cut off a line that was not written in full; if that fails, write nothing after it."""
+    def _check_file(self) -> None:
+        """Stop if the file was removed, replaced or changed."""
+        if self._file is not None:
+            self._file.check()
+            if self._file.lost:
+                raise RunStoreError(self._file.lost)
+
+    def _set_aside(self) -> Json | None:
+        """Keep what a crash damaged in a file beside the journal; return what is recorded of it."""
+        found, self._damage = self._damage, None
+        if found is None or self._file is None:
+            return None
         try:
-            os.ftruncate(self._fd, self._size)
-        except OSError:
-            self.close()
+            path = self._file.keep_beside(CUT, found.cut)
+        except OSError as err:
+            raise RunStoreError(
+                f"What a crash damaged in {self._path} cannot be kept beside it: {err.strerror}; "
+                "nothing was changed or sent."
+            ) from err
+        cut: Json = {
+            "bytes": len(found.cut),
+            "lines": [found.cut_lines[0], found.cut_lines[-1]],
+            "file": path.name,
+            "answers": [name for name in found.lost_answers if not self._has_answer(name)],
+            "sent": [each for each in found.lost if each["type"] == "sent"],
+        }
+        self.cut_told = _told_of_cut(cut, found.place, path)
+        return cut
+
+    def _has_answer(self, name: str) -> bool:
+        return name in self._held and self._held[name].result is not None
+
+
+def _told_of_cut(cut: Json, place: str, kept: Path) -> str:
+    """Tell what was cut, for the screen."""
+    told = f"A crash damaged the journal: {cut['bytes']} bytes ({place}) were cut, and are kept in {kept}."
+    names = cut["answers"]
+    if not names:
+        return f"{told} No answer to a call can be read in it."
+    more = len(names) - MAX_NAMED
+    shown = ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{told} Answers that were in it are lost, and are asked and paid again: {shown}."
+
+
+def _lost(path: Path, how: str) -> str:
+    """Say that the answers of a run are gone."""
+    kept = sorted(each.name for each in path.parent.glob(f"{KEPT}*"))
+    instead = f"rename {kept[-1]} to {path.name}" if kept else "restore it from a backup"
+    return (
+        f"{path} is {how}, and with it every answer that was paid for; nothing was sent. To resume "
+        f"the run, {instead}; else start a new run."
+    )

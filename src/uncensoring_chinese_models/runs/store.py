@@ -1,4 +1,4 @@
-"""The run directory: its name, its lock, and files that are never half-written.
+"""The run directory: its name, and files that are never half-written.
 
 Each JSON file is written under a temporary name, fsynced, renamed, and its folder fsynced. This
 costs two fsyncs a file and needs a file system with atomic rename. `summary.json` comes last: its
@@ -8,28 +8,25 @@ presence means that the run finished.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
 import os
 import re
 import shutil
-import socket
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.errors import (
     ConfigError,
     CorruptRunError,
-    RunLockedError,
     RunStoreError,
 )
+from uncensoring_chinese_models.runs.chain import JOURNAL, is_set_aside
+from uncensoring_chinese_models.runs.lock import sync_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from uncensoring_chinese_models.domain import Json
 
 _OF_AUDIT = re.compile(
@@ -37,7 +34,6 @@ _OF_AUDIT = re.compile(
 )
 """The files that an audit writes one by one."""
 _ARTICLES = frozenset({"a", "an", "the"})
-_LOCK = ".lock"
 _TAKEN = (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR)
 """Errors of renaming a folder to a name that is taken."""
 
@@ -80,7 +76,7 @@ def _safe(name: str) -> str:
 
 
 class RunStore:
-    """One run directory, owned by this process while `lock` is held."""
+    """One run directory. The process that has its journal open owns it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -94,11 +90,12 @@ class RunStore:
         draft = output_dir / f".{name}.{os.getpid()}.tmp"
         try:
             draft.mkdir(parents=True, exist_ok=True)
+            (draft / JOURNAL).touch()  # so that a run has a journal to lock from the start
             replace_file(draft / "config.yaml", config)
             for suffix in ["", *(f"-{number}" for number in range(2, 1000))]:
                 folder = output_dir / (name + suffix)
                 if _renamed(draft, folder):
-                    _sync_folder(output_dir)
+                    sync_folder(output_dir)
                     return cls(folder)
         except OSError as err:
             raise ConfigError(
@@ -116,38 +113,31 @@ class RunStore:
             raise RunStoreError(f"{folder} is not a run directory: it holds no config.yaml.")
         return cls(folder)
 
-    @contextmanager
-    def lock(self) -> Iterator[None]:
-        """Lock the run; a second process is refused. The lock ends with its process."""
-        path = self.folder / _LOCK
-        try:
-            handle = _locked(path)
-        except OSError as err:
-            raise RunStoreError(f"{self.folder} cannot be locked: {err.strerror}.") from err
-        try:
-            os.ftruncate(handle, 0)
-            os.write(handle, f"{os.getpid()} {socket.gethostname()}".encode())
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-            os.close(handle)
-
     @property
     def journal_path(self) -> Path:
         """The path of the journal."""
-        return self.folder / "journal.jsonl"
+        return self.folder / JOURNAL
 
     @property
     def is_finished(self) -> bool:
         """True when the run wrote its summary."""
         return (self.folder / "summary.json").is_file()
 
+    @property
+    def has_results(self) -> bool:
+        """True when the run wrote something that follows from answers."""
+        return not {*self.contents()} <= {"config.yaml", JOURNAL}
+
     def read_summary(self) -> Json:
         """Return the summary of a finished run."""
         try:
             summary: Json = json.loads(self._read("summary.json"))
         except (OSError, ValueError) as err:
-            raise RunStoreError(f"{self.folder / 'summary.json'} cannot be read ({err}).") from err
+            raise RunStoreError(
+                f"{self.folder / 'summary.json'} cannot be read ({err}). It follows from the "
+                "journal: remove it, then run the same command with --resume "
+                f"{self.folder}; no answer is paid for again."
+            ) from err
         return summary
 
     def write_turn(self, number: int, data: Json) -> None:
@@ -226,7 +216,9 @@ class RunStore:
         return {
             name: self._read(name)
             for name in self._names()
-            if name != "summary.json" and not Path(name).name.startswith(".")
+            if name != "summary.json"
+            and not Path(name).name.startswith(".")
+            and not is_set_aside(name)
         }
 
     def _write_json(self, name: str, data: Json) -> None:
@@ -290,7 +282,7 @@ def replace_file(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError:
         with suppress(OSError):
             temporary.unlink()
@@ -306,33 +298,3 @@ def _renamed(draft: Path, folder: Path) -> bool:
             raise
         return False
     return True
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _locked(path: Path) -> int:
-    """Return an exclusively locked handle of the file that has this name now."""
-    while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            owner = os.pread(handle, 200, 0).decode("utf-8", "replace").split()
-            os.close(handle)
-            pid, host = owner if len(owner) == 2 else ("unknown", "unknown")
-            raise RunLockedError(
-                f"{path.parent} is in use by process {pid} on {host}; wait for it to end."
-            ) from None
-        except OSError:
-            os.close(handle)
-            raise
-        # The owner before us may have removed the file between our open and our lock.
-        if path.exists() and os.fstat(handle).st_ino == path.stat().st_ino:
-            return handle
-        os.close(handle)

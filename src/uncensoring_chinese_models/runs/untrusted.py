@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.runs.chain import (
     is_run_header,
+    is_set_aside,
     parse_header,
     refuse_other_format,
 )
@@ -64,7 +65,8 @@ class RunTree:
     problems: dict[str, str] = field(default_factory=dict)
     """What was not read, by path, and why."""
     leftovers: list[str] = field(default_factory=list)
-    """Hidden files and folders, as a killed process leaves them; not part of the run."""
+    """Hidden files and folders, as a killed process leaves them, and what was set aside of a journal;
+    not part of the run."""
     around: dict[str, bytes] | None = None
     """All members of an archive or of an unpacked bundle, by their paths in it; else None."""
     astray: dict[str, str] = field(default_factory=dict)
@@ -227,12 +229,13 @@ def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
 
 
 def _is_leftover(name: str) -> bool:
-    """Tell whether a file is hidden in the run's folder, or has a temporary name.
+    """Tell whether a file is hidden in the run's folder, has a temporary name, or was set aside.
 
-    ``.lock``, ``.DS_Store`` and ``auditor_turns/.001.json.tmp`` are; ``auditor_turns/.x`` is not.
+    ``.DS_Store``, ``journal.cut-1`` and ``auditor_turns/.001.json.tmp`` are; ``auditor_turns/.x`` is not.
     """
     last = PurePosixPath(name).name
-    return name.startswith(".") or (last.startswith(".") and last.endswith(".tmp"))
+    is_temporary = last.startswith(".") and last.endswith(".tmp")
+    return name.startswith(".") or is_temporary or is_set_aside(name)
 
 
 def _read_bounded(path: str, room: int) -> bytes | None:

@@ -19,9 +19,11 @@ from uncensoring_chinese_models.runs import (
     GIVEN,
     MANIFEST,
     START,
+    AlteredLineError,
     RunTree,
     line_hash,
     read_line,
+    survey,
     whole_lines,
 )
 from uncensoring_chinese_models.verify.bundle import first_difference, manifest, packed
@@ -164,16 +166,22 @@ def check_journal(tree: RunTree, *, finished: bool) -> RunCheck:
         if "journal.jsonl" in tree.problems:
             check.said = "it could not be read"
         return check
-    lines, torn = whole_lines(tree.files["journal.jsonl"])
-    if not lines:
-        check.failures.append(Failure("journal.jsonl", "", "holds no whole line", "whole"))
-    check.failures += _broken(lines)
-    if torn and finished:
-        problem = f"is torn ({torn} bytes), though the run has a summary"
-        check.failures.append(Failure("journal.jsonl", f"line {len(lines) + 1}", problem))
-    check.said = f"{len(lines)} lines, each hashed and following from the one before"
-    if check.failures:
+    content = tree.files["journal.jsonl"]
+    try:
+        found = survey(content)
+    except AlteredLineError:
+        lines, _ = whole_lines(content)
+        check.failures += _broken(lines)
         check.said = f"{len(lines)} lines, not all as they were written, or not in that order"
+        return check
+    if not found.lines:
+        check.failures.append(Failure("journal.jsonl", "", "holds no whole line", "whole"))
+    check.said = f"{len(found.lines)} lines, each hashed and following from the one before"
+    if found.cut:
+        check.said += f"; {len(found.cut)} bytes are damaged"
+    if found.cut and finished:
+        problem = f"is damaged ({len(found.cut)} bytes), though the run has a summary"
+        check.failures.append(Failure("journal.jsonl", found.place, problem))
     return check
 
 

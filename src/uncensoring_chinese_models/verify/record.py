@@ -131,13 +131,12 @@ class JournalLines(Journal):
 
     # --- line by line ---------------------------------------------------------------------------
 
-    def _load(self, line: bytes, number: int) -> Json:
-        record = super()._load(line, number)
+    def _load(self, record: Json, number: int) -> None:
+        super()._load(record, number)
         try:
             self._check(record, number)
         except _STRANGE as err:
             self.add(number, f"has a missing or damaged field ({type(err).__name__}: {err})")
-        return record
 
     def _check(self, record: Json, number: int) -> None:
         kind = record["type"]

@@ -10,6 +10,7 @@ version that made it, leaves out a check or excuses a failure.
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +22,9 @@ from uncensoring_chinese_models.runs import (
     MANIFEST,
     README,
     RunTree,
+    is_set_aside,
     read_run_tree,
-    whole_lines,
+    survey,
 )
 from uncensoring_chinese_models.verify.bundle import readme
 from uncensoring_chinese_models.verify.checks import (
@@ -219,15 +221,44 @@ def _notes(tree: RunTree, replayed: Replayed | None, missing: tuple[str, ...]) -
     notes = []
     if "summary.json" not in {*tree.files, *tree.problems}:
         notes.append(_note_on_end(tree, replayed, missing))
-    if "journal.jsonl" in tree.files and whole_lines(tree.files["journal.jsonl"])[1]:
-        notes.append("The last line of the journal is torn, as a killed process leaves it.")
-    if tree.leftovers:
-        names = ", ".join(tree.leftovers)
+    notes += _notes_on_damage(tree, replayed)
+    aside = [name for name in tree.leftovers if is_set_aside(name)]
+    hidden = [name for name in tree.leftovers if name not in aside]
+    if aside:
+        names = ", ".join(aside)
+        notes.append(f"Kept of a damaged journal, not part of the run, and not read: {names}.")
+    if hidden:
+        names = ", ".join(hidden)
         notes.append(f"Hidden files, not part of the run, and not read: {names}.")
     notes += _notes_on_bundle(tree)
     if replayed is not None and replayed.process:
         notes += _notes_on_making(replayed)
     return notes
+
+
+def _notes_on_damage(tree: RunTree, replayed: Replayed | None) -> Iterator[str]:
+    """Say what a crash damaged in the journal, and what was cut from it before."""
+    for cut in replayed.cuts if replayed is not None else ():
+        lost = _told_answers(cut["answers"])
+        yield (
+            f"The journal records that a crash had damaged it: {cut['bytes']} bytes were cut when the "
+            f"run was resumed, {lost}."
+        )
+    if replayed is None or "summary.json" in tree.files:
+        return  # then it is a failure
+    found = survey(tree.files["journal.jsonl"])
+    if found.cut:
+        lost = _told_answers(found.lost_answers)
+        yield (
+            f"A crash damaged the journal: {len(found.cut)} bytes ({found.place}) are torn, NUL, or "
+            f"follow from nothing, {lost}. Resuming the run cuts them, and keeps them beside."
+        )
+
+
+def _told_answers(names: Sequence[str]) -> str:
+    if not names:
+        return "and no answer can be read in them"
+    return f"with answers to {len(names)} call{'s' if len(names) > 1 else ''} in them"
 
 
 def _note_on_end(tree: RunTree, replayed: Replayed | None, missing: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ from uncensoring_chinese_models.models import (
     worst_case,
     wrap_client,
 )
-from uncensoring_chinese_models.runs import Journal, RunStore, refuse_link
+from uncensoring_chinese_models.runs import Journal, RunStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,6 +103,8 @@ async def _ask_judges(
     in_flight = InFlight()
     async with connect_judges(config, notify) as connected:
         with _open(folder, run) as journal:
+            if journal.cut_told:
+                notify(Notice(journal.cut_told))
             budget, record = BudgetMeter(config.budget), _JudgeJournal(journal)
             budget.charge_past(journal.attempts)
             clients = [
@@ -236,15 +238,10 @@ def _add_where_kept(
 
 @contextmanager
 def _open(folder: Path, run: str) -> Iterator[Journal]:
-    """Lock the folder beside the run, and open its journal."""
-    with RunStore(folder).lock():
-        refuse_link(folder / "journal.jsonl")
-        journal = Journal.open(folder / "journal.jsonl", utc_now)
-        try:
-            if journal.header:
-                journal.resume(package_version=__version__, reopen=False)
-            else:
-                journal.begin({"kind": "judge", "package_version": __version__, "run": run})
-            yield journal
-        finally:
-            journal.close()
+    """Open and lock the journal beside the run."""
+    with closing(Journal.open(RunStore(folder).journal_path, utc_now)) as journal:
+        if journal.header:
+            journal.resume(package_version=__version__, reopen=False)
+        else:
+            journal.begin({"kind": "judge", "package_version": __version__, "run": run})
+        yield journal
