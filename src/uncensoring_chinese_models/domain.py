@@ -289,13 +289,17 @@ class Usage:
     completion_tokens: int | None = None
     reasoning_tokens: int | None = None
     cached_tokens: int | None = None
+    total_tokens: int | None = None
+    """Some servers count tokens of reasoning in the total alone."""
 
     @property
     def total(self) -> int | None:
-        """Prompt and completion tokens together, or None if either is unknown."""
-        if self.prompt_tokens is None or self.completion_tokens is None:
-            return None
-        return self.prompt_tokens + self.completion_tokens
+        """Every token that is counted, or None if it is not known how many."""
+        counted = (self.prompt_tokens or 0) + (self.completion_tokens or 0)
+        total = self.total_tokens or 0
+        if None in (self.prompt_tokens, self.completion_tokens):
+            return total if total > counted else None  # else it lacks what is not counted
+        return max(counted, total)
 
 
 class Token(NamedTuple):
@@ -344,6 +348,8 @@ class Reservation:
 
     usd: Decimal | None
     tokens: int
+    output_tokens: int | None = None
+    """How many of the tokens are output; None where that is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,6 +361,8 @@ class Attempt:
     result: Reply | ClientError | None
     server: str | None = None
     """The server that was asked."""
+    price: Price | None = None
+    """The price of its model: of the time when it was sent, else the first one known later."""
 
 
 # --- the target's side --------------------------------------------------------------------------

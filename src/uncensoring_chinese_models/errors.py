@@ -77,7 +77,7 @@ class ClientError(AuditToolError):
         status: the HTTP status, or the error code inside a 200 if it says more.
         error_type: the provider's name for the error, if it gives one.
         retry_after_s: the wait that the server asked for.
-        maybe_billed: True if the request may have been answered and billed, though no answer arrived.
+        maybe_billed: True if the request may have been billed, and its cost is not known.
         partial_text: the text before the error; never used as an answer.
         tokens: the tokens of the failed attempt, if the server reports them.
         cost_usd: the cost of the failed attempt, if the server reports it.

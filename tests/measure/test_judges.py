@@ -7,12 +7,15 @@ import shutil
 import subprocess
 import time
 from collections import Counter
+from decimal import Decimal
 
 import pytest
 
 from tests.judged_runs import TEXTS, judge_words, judging_provider, probed
+from tests.provider import Model
 from tests.provider.judge import JUDGE_SHAPES, read_case
 from tests.support import clean_environment, command, run_ucm
+from uncensoring_chinese_models.config.settings import Budget
 from uncensoring_chinese_models.errors import (
     AuditToolError,
     BudgetExceededError,
@@ -21,7 +24,9 @@ from uncensoring_chinese_models.errors import (
     MissingCredentialError,
 )
 from uncensoring_chinese_models.measure.judging import judge_settings_for
+from uncensoring_chinese_models.models.budget import BudgetMeter
 from uncensoring_chinese_models.runner.judging import judge_and_report
+from uncensoring_chinese_models.runs.journal import Journal
 
 pytestmark = pytest.mark.wire
 
@@ -265,6 +270,81 @@ def test_unknown_price_under_a_cap_is_refused(run):
             judged(run, words, "budget.max_usd=1")
 
         assert judging_bodies(provider) == []
+
+
+def booked(folder):
+    """Return what the journal of the judges says was spent."""
+    beside = folder.with_name(f"{folder.name}.judged")
+    journal = Journal.open(beside / "journal.jsonl", lambda: "2026-01-02T03:04:05Z")
+    journal.close()
+    budget = BudgetMeter(Budget())
+    budget.charge_past(journal.attempts)
+    return budget.spent_usd
+
+
+DEAR = {"input_usd_per_million": 10, "output_usd_per_million": 100}
+NO_RETRIES = ("retries.max_attempts=3", "retries.first_wait_s=0")
+
+
+def cents(provider):
+    """Let the provider bill what `DEAR` says."""
+    provider.models = (Model("a/b", "0.00001", "0.0001"), Model("c/d", "0.00001", "0.0001"))
+
+
+def test_judgements_made_before_the_price_was_known_count(run):
+    """A cap that comes with the price counts what was sent without; a lost call at its maximum."""
+    with judging_provider() as provider:
+        cents(provider)
+        provider.report_cost = False
+        unpriced = judge_words(provider, "a/b", max_concurrency=1, price=None)
+        provider.fail("404", api="models", times=1)
+        provider.fail("json_truncated", api="chat", times=1, billed=True)
+        provider.fail("402", api="chat", times=1, after=3)
+        with pytest.raises(FatalError):
+            judged(run, unpriced, *NO_RETRIES)
+        before = provider.billed_usd
+        assert booked(run) == 0
+        words = judge_words(provider, "a/b", max_concurrency=1, price=DEAR)
+        cap = before + Decimal("0.2")
+        with pytest.raises(BudgetExceededError):
+            judged(run, words, *NO_RETRIES, f"budget.max_usd={cap}")
+
+    assert before <= provider.billed_usd <= cap
+    assert booked(run) >= provider.billed_usd
+
+
+def test_price_of_one_judge_is_not_taken_for_that_of_another(run):
+    """Where an earlier judge's price is still unknown, a cap in USD cannot be held."""
+    with judging_provider() as provider:
+        cents(provider)
+        provider.report_cost = False
+        provider.fail("404", api="models", times=1)
+        judged(run, judge_words(provider, "a/b", price=None))
+        sent = len(judging_bodies(provider))
+        for given in ({"price": DEAR}, {"price": None}):
+            words = judge_words(provider, "c/d", **given)
+            with pytest.raises(
+                ConfigError, match="the cost of 6 earlier calls to the judge at http"
+            ):
+                judged(run, words, "budget.max_usd=50")
+        assert len(judging_bodies(provider)) == sent
+        judged(run, judge_words(provider, "a/b", "c/d", price=DEAR), "budget.max_usd=50")
+
+    assert len(judging_bodies(provider)) == 2 * sent
+    assert booked(run) == provider.billed_usd
+
+
+def test_useless_judgements_are_charged_what_they_cost(run):
+    """However often a judge's answer is empty, what it states to have cost is counted."""
+    with judging_provider() as provider:
+        cents(provider)
+        provider.fail("empty_cost_alone", api="chat", times=None)
+        words = judge_words(provider, "a/b", max_concurrency=1, price=DEAR)
+        with pytest.raises(BudgetExceededError):
+            judged(run, words, *NO_RETRIES, "budget.max_usd=0.25")
+
+    assert Decimal("0.02") < provider.billed_usd <= Decimal("0.25")
+    assert booked(run) >= provider.billed_usd
 
 
 def test_budget_that_ends_in_the_middle_keeps_what_came(run):

@@ -8,9 +8,13 @@ import re
 import pytest
 
 from tests.facts_example import example_file, write_facts
-from tests.provider import Provider
+from tests.provider import Model, Provider
 from tests.running import PRICE, run_over
+from uncensoring_chinese_models.config.settings import Budget
+from uncensoring_chinese_models.errors import FatalError
 from uncensoring_chinese_models.measure.probe_settings import probe_config
+from uncensoring_chinese_models.models.budget import BudgetMeter
+from uncensoring_chinese_models.runs.journal import Journal
 from uncensoring_chinese_models.verify.verification import verify_run
 
 FACTS = 3
@@ -139,6 +143,39 @@ def test_a_broken_off_scoring_goes_on_without_paying_twice(tmp_path):
     assert 0 < len(went) < ENDINGS
     assert (second.status, len(went) + len(after)) == ("completed", ENDINGS)
     assert [str(each) for each in verify_run(second.folder).failures] == []
+
+
+@pytest.mark.parametrize("shape", [None, "empty_cost_alone", "500", "close_before_headers"])
+def test_scores_bought_before_the_price_was_known_count(tmp_path, shape):
+    """Scoring charges what was sent without a price, and useless answers, as an audit does."""
+    dear = Model("deepseek/deepseek-chat", "0.001", "0.001")
+    with Provider(
+        amend=echoing(), models=(dear,), report_cost=shape == "empty_cost_alone"
+    ) as provider:
+        provider.fail("404", api="models", times=1)
+        told = settings(tmp_path, provider)
+        if shape is not None:
+            told |= {"max_failed_iterations": 9}
+            provider.fail(shape, api="completions", times=5, after=FACTS, billed=True)
+        provider.fail("402", api="completions", times=1, after=FACTS + 3)
+        stopped = run_over(tmp_path, provider, **told)
+        before = provider.billed_usd
+        endpoint = {
+            **told["audited_endpoint"],
+            "price": {"input_usd_per_million": 1000, "output_usd_per_million": 1000},
+        }
+        told |= {"audited_endpoint": endpoint, "budget": {"max_usd": 6.0}}
+        ran = run_over(tmp_path, provider, resume=stopped.folder, **told)
+
+    journal = Journal.open(ran.folder / "journal.jsonl", lambda: "")
+    journal.close()
+    budget = BudgetMeter(Budget())
+    budget.charge_past(journal.attempts)
+    assert type(stopped.error) is FatalError
+    assert ran.status in ("completed", "budget")
+    assert before <= provider.billed_usd <= 6
+    assert budget.spent_usd >= provider.billed_usd
+    assert verify_run(ran.folder).holds
 
 
 def test_a_kind_of_server_that_is_not_known_to_tell_is_not_asked(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def test_bound_is_the_price_of_everything_at_once():
 
 def test_bound_without_a_price_counts_tokens_only():
     """An unknown price is unknown, not zero."""
-    assert bound(1000, 500, None) == Reservation(None, 2524)
+    assert bound(1000, 500, None) == Reservation(None, 2524, 500)
 
 
 @pytest.mark.parametrize(
@@ -152,6 +153,9 @@ CHARGES = {
         "0.2",
         1000,
     ),
+    "error with a cost alone": (TransientError("odd", cost_usd=Decimal("0.2")), "0.2", 1000),
+    "error that was free": (TransientError("odd", cost_usd=Decimal(0), tokens=0), "0", 0),
+    "error with tokens alone": (TransientError("odd", tokens=42), "0.5", 42),
     "error with tokens and unknown cost": (
         TransientError("cut off", tokens=42, maybe_billed=True),
         "0.5",
@@ -170,6 +174,109 @@ def test_attempt_is_charged_what_is_known_else_what_was_reserved(result, usd, to
 def test_unknown_price_stays_unknown_when_charged():
     """Without a price only tokens can be charged."""
     assert charge(Reservation(None, 1000), None) == Reservation(None, 1000)
+
+
+BOUND = Reservation(None, 1000, 100)
+LATER = Price(Decimal("0.001"), Decimal("0.01"), Decimal("0.5"))
+LATE_CHARGES = {
+    "lost in flight": (None, "2.4", 1000),
+    "reply with tokens": (Reply("", usage=TOLD), "0.65", 42),
+    "reply with its cost": (Reply("", usage=TOLD, cost_usd=Decimal("0.1")), "0.1", 42),
+    "reply without usage": (Reply(""), "2.4", 1000),
+    "error that may be billed": (TransientError("cut off", maybe_billed=True), "2.4", 1000),
+    "clean error": (TransientError("429: later"), "0", 0),
+}
+
+
+@pytest.mark.parametrize(("result", "usd", "tokens"), LATE_CHARGES.values(), ids=LATE_CHARGES)
+def test_price_that_is_learnt_later_counts_where_none_was_known(result, usd, tokens):
+    """Known tokens are priced; else the bounds of input and output are, each at its own rate."""
+    charged = charge(BOUND, result, LATER)
+
+    assert (charged.usd, charged.tokens) == (Decimal(usd), tokens)
+
+
+@pytest.mark.parametrize(
+    ("reply", "tokens"),
+    [
+        (Reply("x", usage=Usage(0, 0, total_tokens=0)), 1000),
+        (Reply("x", usage=Usage(0, 12)), 1000),
+        (Reply("x", usage=Usage(0, 12, total_tokens=12)), 1000),
+        (Reply("x", usage=Usage(30, 0)), 1000),
+        (Reply("", reasoning="hm", usage=Usage(30, 0)), 1000),
+        (Reply("", usage=Usage(30, 0)), 30),
+        (Reply("x", usage=Usage(0, 0, total_tokens=42)), 42),
+    ],
+    ids=[
+        "nothing",
+        "no prompt",
+        "no prompt in the total",
+        "no text",
+        "no reasoning",
+        "empty",
+        "in the total",
+    ],
+)
+def test_zero_is_no_count_of_what_was_sent_or_written(reply, tokens):
+    """A server that counts nothing bills all the same: such a call is charged at its maximum."""
+    side = PricedMeter(meter(), LATER)
+    reserved = replace(BOUND, usd=Decimal("2.4"))
+
+    charged = charge(reserved, side.priced(reply))
+
+    assert charged.tokens == tokens
+    if tokens == 1000:
+        assert (side.priced(reply).cost_usd, charged.usd) == (None, Decimal("2.4"))
+    else:
+        assert charged.usd == side.priced(reply).cost_usd
+
+
+@pytest.mark.parametrize("rates", [("0.01", "0.001"), ("0.001", "0.01")])
+def test_worst_case_that_is_not_divided_has_the_dearer_rate(rates):
+    """Where it is not known which tokens are output, each may be of the dearer kind."""
+    price = Price(*map(Decimal, rates))
+
+    assert charge(Reservation(None, 1000), None, price).usd == 10
+
+
+def test_reservation_in_usd_stays_whatever_the_price_is_later():
+    """A worst case that had a cost keeps it."""
+    assert charge(RESERVED, None, LATER) == RESERVED
+
+
+def test_unknown_cost_fits_under_no_cap_in_usd():
+    """What cannot be bounded is not sent, and nothing is sent after it, under a cap in USD."""
+    unknown = Reservation(None, 10)
+    capped = meter(max_usd=100.0)
+    assert not capped.covers(unknown)
+    assert meter(max_tokens=10).covers(unknown)
+    with pytest.raises(BudgetExceededError):
+        capped.reserve(unknown, closing=False)
+    capped.charge_past([Attempt("target", unknown, None)])
+    assert not capped.covers(Reservation(Decimal(0), 0))
+    held = meter(max_usd=100.0)
+    held.hold_for_closing(unknown)
+    assert not held.covers(Reservation(Decimal(0), 0))
+
+
+@pytest.mark.parametrize(
+    ("usage", "tokens", "usd"),
+    [
+        (Usage(30, 12, total_tokens=42), 42, "0.65"),
+        (Usage(30, 12, total_tokens=52), 52, "0.75"),
+        (Usage(30, 12, total_tokens=7), 42, "0.65"),
+        (Usage(30, None, total_tokens=52), 52, "0.75"),
+        (Usage(total_tokens=10), 10, "0.6"),
+        (Usage(30, None, total_tokens=30), None, None),
+        (Usage(None, 12, total_tokens=7), None, None),
+        (Usage(total_tokens=0), None, None),
+        (Usage(30, None), None, None),
+    ],
+)
+def test_tokens_that_only_the_total_counts_are_charged(usage, tokens, usd):
+    """Reasoning that a server counts in the total alone is charged at the dearer rate."""
+    assert usage.total == tokens
+    assert price_of(usage, LATER) == (usd and Decimal(usd))
 
 
 def test_reply_is_priced_only_if_the_server_named_no_cost():
@@ -475,6 +582,22 @@ def test_what_may_have_been_billed_stands_apart():
         "maybe_billed_usd": 1.0,
         "maybe_billed_tokens": 2000,
     }
+
+
+def test_figures_count_prices_that_were_learnt_later():
+    """A call without cost is counted at the price learnt later, and a lost one at its bounds."""
+    reply = Attempt("target", BOUND, Reply("", usage=TOLD))
+    lost = Attempt("target", BOUND, None)
+
+    before, after = (
+        spend([replace(each, price=price) for each in (reply, lost)])["total"]
+        for price in (None, LATER)
+    )
+
+    assert (before["known_cost_usd"], before["calls_without_cost"]) == (0, 1)
+    assert before["fruitless_attempts"]["maybe_billed_usd"] is None
+    assert (after["cost_usd"], after["calls_without_cost"]) == (0.65, 0)
+    assert after["fruitless_attempts"]["maybe_billed_usd"] == 2.4
 
 
 def test_nothing_spent_is_zero_for_both_sides():

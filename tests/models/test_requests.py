@@ -523,6 +523,11 @@ def test_broken_list_of_models_does_no_harm(tmp_path, shape):
     assert ran.errors() == []
 
 
+def _tiers(*dearer):
+    """Return a list price with tiers, such as for long prompts."""
+    return {"prompt": "1", "completion": "2", "overrides": list(dearer)}
+
+
 @pytest.mark.parametrize(
     ("listed", "price"),
     [
@@ -530,6 +535,15 @@ def test_broken_list_of_models_does_no_harm(tmp_path, shape):
         ({"prompt": "0", "completion": "0", "request": "0.01"}, ("0", "0", "0.01")),
         ({"prompt": "1", "completion": "2", "input_cache_write": "1.25"}, ("1.25", "2", "0")),
         ({"prompt": "1", "completion": "2", "input_cache_write": "0.1"}, ("1", "2", "0")),
+        (_tiers({"prompt": "3"}), ("3", "2", "0")),
+        (_tiers({"completion": "5"}, {"completion": "4"}), ("1", "5", "0")),
+        (_tiers({"prompt": "0.5", "completion": "0.1"}), ("1", "2", "0")),
+        (_tiers({"input_cache_write": "7", "request": "0.3"}), ("7", "2", "0.3")),
+        (_tiers({"internal_reasoning": "9"}), ("1", "9", "0")),
+        ({"prompt": "1", "completion": "2", "internal_reasoning": "6"}, ("1", "6", "0")),
+        (_tiers({"prompt": "-1"}), None),
+        (_tiers({"prompt": "NaN"}), None),
+        (_tiers("dear"), None),
         ({"prompt": "-1", "completion": "-1"}, None),
         ({"prompt": "1"}, None),
         ({"prompt": "NaN", "completion": "2"}, None),

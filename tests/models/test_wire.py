@@ -18,7 +18,12 @@ from uncensoring_chinese_models.errors import (
     RejectedError,
     TransientError,
 )
-from uncensoring_chinese_models.models.wire import RawResponse, read_ollama, read_response
+from uncensoring_chinese_models.models.wire import (
+    RawResponse,
+    read_ollama,
+    read_response,
+    read_tokenized,
+)
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 APIS = ["chat", "completions"]
@@ -83,7 +88,7 @@ def test_every_field_of_an_answer_is_kept(api):
         provider="DeepInfra",
         served_model="m-0324",
         generation_id="gen-1",
-        usage=Usage(12, 34, 7, 5),
+        usage=Usage(12, 34, 7, 5, 46),
         cost_usd=Decimal("0.00012"),
     )
 
@@ -304,6 +309,32 @@ def test_cost_is_a_decimal_or_unknown(told, cost):
     assert str(reply.cost_usd) == str(cost)
 
 
+@pytest.mark.parametrize(
+    ("usage", "cost"),
+    [
+        ({"total_cost": 0.2}, "0.2"),
+        ({"estimated_cost": 0.2}, "0.2"),
+        ({"cost": {"total_cost": 0.2, "input_tokens_cost": 0.1}}, "0.2"),
+        ({"cost": 0.1, "total_cost": 0.2}, "0.2"),
+        ({"cost": 0.2, "total_cost": -1}, "0.2"),
+        ({"cost": 0.2, "is_byok": False, "cost_details": {"upstream_inference_cost": 0.2}}, "0.2"),
+        ({"cost": 0.2, "cost_details": {"upstream_inference_cost": 0.1}}, "0.2"),
+        ({"cost": 0.2, "cost_details": {"upstream_inference_cost": None}}, "0.2"),
+        ({"cost": 0.1, "is_byok": True, "cost_details": {"upstream_inference_cost": 2}}, "2.1"),
+        ({"cost": 0, "is_byok": True, "cost_details": {"upstream_inference_cost": 2}}, "2"),
+        ({"cost": 0.95, "cost_details": {"upstream_inference_cost": 19}}, "19.95"),
+        ({"is_byok": True, "cost_details": {"upstream_inference_cost": 2}}, "2"),
+        ({"cost": 0.1, "is_byok": True}, None),
+        ({"cost": 0.1, "is_byok": True, "cost_details": {"upstream_inference_cost": -2}}, None),
+        ({"cost_details": 7, "cost": 0.2}, "0.2"),
+    ],
+    ids=str,
+)
+def test_cost_is_all_that_is_billed(usage, cost):
+    """The highest figure counts; with a key of one's own, both the fee and the model's provider."""
+    assert read(answer("chat", usage=usage)).cost_usd == (cost and Decimal(cost))
+
+
 # --- HTTP statuses, and the same inside a 200 ---------------------------------------------------
 
 KINDS = {
@@ -472,14 +503,24 @@ def test_moderation_metadata_without_a_403_is_no_moderation():
         (None, Decimal(0)),
         ({"prompt_tokens": 3, "completion_tokens": 0, "cost": 0.5}, Decimal("0.5")),
         ({"prompt_tokens": 3, "completion_tokens": 0}, None),
+        ({"prompt_tokens": 3}, None),
+        ({"completion_tokens": 3}, None),
+        ({"total_tokens": 3}, None),
+        ({"prompt_tokens": 0, "completion_tokens": 0}, Decimal(0)),
     ],
-    ids=["nothing told", "cost told", "only tokens told"],
+    ids=["nothing", "cost", "tokens", "prompt", "completion", "total", "no tokens"],
 )
 def test_policy_costs_nothing_unless_the_server_tells_of_work(api, usage, cost):
     """A probe that was blocked before any model saw it is free, like every clean error."""
     body = {**problem(403, "flagged", metadata={"reasons": ["politics"]}), "usage": usage}
 
     assert read(body, 403, api=api).cost_usd == cost
+
+
+def test_policy_without_a_status_may_have_cost_something():
+    """A block that does not say that it came before the model is not taken to be free."""
+    assert read(problem(type="content_filter")).cost_usd is None
+    assert read(problem(type="refusal"), 500).cost_usd is None
 
 
 def test_policy_at_the_choice_keeps_the_text_before_it():
@@ -637,9 +678,12 @@ def test_error_with_usage_carries_what_it_cost():
         (problem(400), 400),
         (problem(401), 401),
         (problem(429), 429),
-        (problem(500), 500),
+        (problem(429), 200),
+        (problem(503), 503),
         (problem(503), 200),
-        (b"<html>", 502),
+        (problem(529), 529),
+        (b"<html>", 503),
+        (b"<html>", 302),
     ],
 )
 def test_clean_error_was_not_billed(api, body, status):
@@ -656,6 +700,12 @@ def test_clean_error_was_not_billed(api, body, status):
         (problem(408), 408),
         (problem(504), 504),
         (problem(504), 200),
+        (problem(500), 500),
+        (problem(500), 200),
+        (problem(502), 502),
+        (problem(), 200),
+        (b"<html>", 502),
+        (b"", 500),
         (b"<html>A timeout occurred", 524),
         ({**problem(500), "usage": {"prompt_tokens": 3, "completion_tokens": 4}}, 200),
         ({"choices": [{"text": "half", "message": {"content": "half"}, **problem(502)}]}, 200),
@@ -664,6 +714,11 @@ def test_clean_error_was_not_billed(api, body, status):
         (b'{"choices": [{"te', 200),
         ({}, 200),
         ({"choices": []}, 200),
+        ({"choices": [{"text": "", "message": {"content": ""}}]}, 200),
+        ({**problem(429), "usage": {"prompt_tokens": 3}}, 429),
+        ({**problem(429), "usage": {"total_tokens": 3}}, 429),
+        ({"choices": [{"reasoning": "hm", "message": {"reasoning": "hm"}, **problem(429)}]}, 200),
+        ({"choices": [{"text": ["x"], "message": {"content": ["x"]}, **problem(429)}]}, 200),
     ],
 )
 def test_answer_that_was_lost_may_have_been_billed(api, body, status):
@@ -671,6 +726,126 @@ def test_answer_that_was_lost_may_have_been_billed(api, body, status):
     err = outcome(body, status, api=api)
 
     assert (type(err), err.maybe_billed) == (TransientError, True)
+
+
+def test_zero_tokens_of_a_useless_answer_are_not_counted():
+    """Every request has tokens: a server that counts none leaves them unknown."""
+    err = outcome({"choices": [], "usage": {"prompt_tokens": 0, "completion_tokens": 0}})
+
+    assert (err.tokens, err.maybe_billed) == (None, True)
+
+
+def test_request_that_the_server_gave_up_may_have_been_billed():
+    """Status 499 is not tried again, but a model may have worked."""
+    err = outcome(problem(499), 499)
+
+    assert (type(err), err.maybe_billed) == (RejectedError, True)
+
+
+STATED = {"prompt_tokens": 42, "completion_tokens": 0, "cost": 0.25}
+USELESS = {
+    "blank": {"choices": [{"text": "", "message": {"content": ""}, "finish_reason": None}]},
+    "no choice": {"choices": []},
+    "no choices": {},
+    "choices null": {"choices": None},
+    "choice of null": {"choices": [None]},
+    "no text": {"choices": [{"finish_reason": "stop", "text": 7, "message": {"content": 7}}]},
+    "empty choice": {"choices": [{"index": 0, "message": {"content": {}}}]},
+    "error": problem(500),
+    "error without a code": problem(),
+    "error that is a string": {"error": "upstream connect error"},
+    "error at the choice": {"choices": [{"text": "", **problem(502)}]},
+    "error as finish reason": {"choices": [{"text": "", "finish_reason": "error"}]},
+    "clean error": problem(429),
+    "fatal error": problem(401),
+}
+
+
+def _within(body, place, usage):
+    """Put the usage into one place of a body."""
+    if place == "beside":
+        return {**body, "usage": usage}
+    if place == "in a list":
+        return {**body, "usage": [None, usage]}
+    if place == "in the error":
+        return {**body, "error": {"code": 500, "message": "no", "usage": usage}}
+    if place == "in the metadata":
+        return {**body, "error": {"code": 500, "message": "no", "metadata": {"usage": usage}}}
+    choice = {"finish_reason": "error", "text": ""}
+    return {**body, "choices": [{**choice, "usage": usage}]}
+
+
+@both_apis
+@pytest.mark.parametrize(
+    "place", ["beside", "in a list", "in the error", "in the metadata", "at the choice"]
+)
+@pytest.mark.parametrize("status", [200, 429, 500])
+@pytest.mark.parametrize("body", USELESS.values(), ids=USELESS)
+def test_every_useless_answer_carries_what_the_body_says_of_its_cost(api, body, status, place):
+    """Whatever is wrong with an answer, the tokens and the cost that it states are kept."""
+    err = outcome(_within(body, place, STATED), status, api=api)
+
+    assert isinstance(err, ClientError)
+    assert (err.tokens, err.cost_usd, err.maybe_billed) == (42, Decimal("0.25"), False)
+
+
+@both_apis
+@pytest.mark.parametrize("body", USELESS.values(), ids=USELESS)
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 42, "completion_tokens": 0}, {}])
+def test_useless_answer_without_a_cost_may_have_been_billed(api, body, usage):
+    """Tokens without a cost show work; only an error that says why nothing was done is free."""
+    err = outcome({**body, "usage": usage}, api=api)
+
+    is_clean = not usage and body.get("error", {}) in (problem(429)["error"], problem(401)["error"])
+    assert (err.tokens, err.cost_usd) == (42 if usage else None, None)
+    assert err.maybe_billed is not is_clean
+
+
+def test_raw_prompt_answered_as_a_chat_carries_its_cost():
+    """A server without raw completions has answered, and bills for it."""
+    err = outcome({**answer("chat", "Sorry."), "usage": STATED}, api="completions")
+
+    assert (err.tokens, err.cost_usd, err.maybe_billed) == (42, Decimal("0.25"), False)
+
+
+@pytest.mark.parametrize(
+    ("body", "tokens"),
+    [
+        ({"error": "model runner stopped", "prompt_eval_count": 30, "eval_count": 12}, 42),
+        ({"response": 7, "prompt_eval_count": 30, "eval_count": 12}, 42),
+        ({"response": "", "prompt_eval_count": 42, "eval_count": 0}, 42),
+        ({"done": True, "prompt_eval_count": 30, "eval_count": 12}, 42),
+        ({"done": True}, None),
+    ],
+)
+def test_useless_answer_of_ollama_carries_its_tokens(body, tokens):
+    """Ollama counts tokens in words of its own; they are kept with each error."""
+    with pytest.raises(TransientError) as caught:
+        read_ollama(raw(body), now=NOW)
+
+    assert (caught.value.tokens, caught.value.maybe_billed) == (tokens, True)
+
+
+@pytest.mark.parametrize("body", [{}, {"tokens": []}, {"tokens": ["x"]}, {"error": {"code": 500}}])
+def test_useless_answer_to_tokenize_carries_its_cost(body):
+    """A server that charges for cutting a text into tokens is believed."""
+    with pytest.raises(ClientError) as caught:
+        read_tokenized(raw({**body, "usage": STATED}), now=NOW)
+    assert (caught.value.tokens, caught.value.cost_usd) == (42, Decimal("0.25"))
+    with pytest.raises(ClientError) as caught:
+        read_tokenized(raw(body), now=NOW)
+    assert caught.value.maybe_billed
+
+
+def test_tokens_of_a_text_cost_nothing_unless_the_server_says_so():
+    """No model works on them; a cost that is stated counts."""
+    tokens = {"tokens": [{"id": 5, "piece": "x"}]}
+
+    free = read_tokenized(raw(tokens), now=NOW)
+    billed = read_tokenized(raw({**tokens, "usage": STATED}), now=NOW)
+
+    assert (free.usage, free.cost_usd) == (Usage(0, 0), Decimal(0))
+    assert (billed.usage.total, billed.cost_usd) == (42, Decimal("0.25"))
 
 
 # --- what is no answer at all -------------------------------------------------------------------

@@ -34,6 +34,27 @@ def _failed_choice(reply: Json, error_type: str, code: int) -> None:
     }
 
 
+def _state_cost_alone(reply: Json) -> None:
+    cost = reply["usage"].get("cost")
+    reply["usage"] = {} if cost is None else {"cost": cost}
+
+
+def _say_nothing(reply: Json) -> None:
+    say(reply, "")
+    first(reply)["finish_reason"] = first(reply)["native_finish_reason"] = None
+    _state_cost_alone(reply)
+
+
+def _say_no_text(reply: Json) -> None:
+    say(reply, 42)
+    _state_cost_alone(reply)
+
+
+def _choose_nothing(reply: Json) -> None:
+    reply["choices"] = []
+    _state_cost_alone(reply)
+
+
 def _drop(reply: Json, *keys: str) -> None:
     for key in keys:
         reply.pop(key, None)
@@ -139,6 +160,14 @@ _ANSWERS = (
         ),
         billed=False,
     ),
+    spoiled(
+        "empty_cost_alone",
+        "no text, no reason, no tokens, but a charge",
+        "transient",
+        _say_nothing,
+    ),
+    spoiled("choices_cost_alone", "no choice, but a charge", "transient", _choose_nothing),
+    spoiled("text_number_cost_alone", "no text, but a charge", "transient", _say_no_text),
     other("finish_reason_null", "text, but no finish reason", "open", finish_reason=None),
     other(
         "finish_reason_unknown",
@@ -234,6 +263,14 @@ _ANSWERS = (
         "answer",
         lambda reply: reply["usage"].update(
             prompt_tokens=10**30, completion_tokens=10**30, cost=1e300
+        ),
+    ),
+    spoiled(
+        "usage_zero",
+        "usage counts nothing, and no cost is stated",
+        "answer",
+        lambda reply: reply.update(
+            usage={"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
         ),
     ),
     spoiled("usage_list", "usage is a list", "answer", lambda reply: reply.update(usage=[1, 2])),

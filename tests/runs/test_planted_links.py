@@ -10,6 +10,7 @@ from tests.judged_runs import judging_provider, probed
 from tests.study_runs import HandMade
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.cli.report import report
+from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.measure.judges.ask import _open
 from uncensoring_chinese_models.measure.labels import open_label_task
@@ -18,6 +19,7 @@ from uncensoring_chinese_models.runner.judging import judge_and_report
 from uncensoring_chinese_models.runs.store import RunStore, replace_file
 
 SECRET = b"ssh-ed25519 mine\n"
+CONFIG = AuditConfig(topic="t", auditing_model="a/b", audited_model="c/d")
 
 
 @pytest.fixture
@@ -96,7 +98,7 @@ def test_journal_of_judges_that_is_a_link_is_refused(tmp_path, precious):
     folder.mkdir()
     (folder / "journal.jsonl").symlink_to(precious)
 
-    with pytest.raises(RunStoreError, match="link"), _open(folder, "run"):
+    with pytest.raises(RunStoreError, match="link"), _open(folder, "run", CONFIG, {}):
         pass
 
 
@@ -108,7 +110,7 @@ def test_files_beside_the_journal_that_are_links_are_not_followed(tmp_path, prec
     (folder / name).symlink_to(precious)
     (folder / "journal.jsonl").write_bytes(b"\0" * 512)
 
-    with _open(folder, "run"):
+    with _open(folder, "run", CONFIG, {}):
         pass
 
     assert (folder / "journal.jsonl").read_bytes().startswith(b'{"type": "header"')

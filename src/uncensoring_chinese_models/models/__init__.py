@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         refuse_keyless_judges,
         refuse_unknown_models,
         refuse_unknown_prices,
+        refuse_unpriced_attempts,
+        servers_to_json,
         utc_now,
         wrap_client,
     )
@@ -142,7 +144,9 @@ __all__ = [
     "refuse_keyless_judges",
     "refuse_unknown_models",
     "refuse_unknown_prices",
+    "refuse_unpriced_attempts",
     "serve_until_stopped",
+    "servers_to_json",
     "spend",
     "spend_of",
     "together",

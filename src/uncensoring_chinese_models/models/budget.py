@@ -2,7 +2,8 @@
 
 Before an attempt is sent, its worst case is reserved: as many input tokens as its body has UTF-8
 bytes (no tokenizer makes more), and all of `max_tokens`. The cap holds as long as a server honours
-`max_tokens` and bills no more than its list price.
+`max_tokens` and bills no more than its list price. What an attempt cost is stated by the server, else
+follows from its tokens and the price, else counts as its worst case.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import Reply, Reservation
+from uncensoring_chinese_models.domain import Reply, Reservation, Usage
 from uncensoring_chinese_models.errors import BudgetExceededError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from uncensoring_chinese_models.config import Budget
-    from uncensoring_chinese_models.domain import Attempt, Call, Json, Price, Usage
+    from uncensoring_chinese_models.domain import Attempt, Call, Json, Price
     from uncensoring_chinese_models.errors import ClientError
     from uncensoring_chinese_models.models.protocols import Decisions, Need
 
@@ -40,11 +41,8 @@ def body_bytes(body: Json) -> int:
 
 def bound(input_bytes: int, output_tokens: int, price: Price | None) -> Reservation:
     """Return the worst-case cost of a call of this size."""
-    input_tokens = input_bytes + TEMPLATE_TOKENS
-    if price is None:
-        return Reservation(None, input_tokens + output_tokens)
-    usd = price.request_usd + input_tokens * price.input_usd + output_tokens * price.output_usd
-    return Reservation(usd, input_tokens + output_tokens)
+    tokens = input_bytes + TEMPLATE_TOKENS + output_tokens
+    return at_price(Reservation(None, tokens, output_tokens), price)
 
 
 def bound_of(need: Need, prices: Mapping[str, Price | None]) -> Reservation:
@@ -60,28 +58,63 @@ def describe(amounts: Sequence[Reservation]) -> str:
     return f"${sum(amount.usd or 0 for amount in amounts):.4f}, {tokens}"
 
 
+def at_price(bound: Reservation, price: Price | None) -> Reservation:
+    """Return a worst case with its cost; one that has a cost keeps it."""
+    if bound.usd is not None or price is None:
+        return bound
+    if bound.output_tokens is None:
+        usage = Usage(total_tokens=bound.tokens)
+    else:
+        usage = Usage(bound.tokens - bound.output_tokens, bound.output_tokens)
+    return replace(bound, usd=price_of(usage, price))
+
+
 def price_of(usage: Usage, price: Price | None) -> Decimal | None:
     """Return the list price of a call, or None if tokens or price are unknown (never 0)."""
-    if price is None or usage.prompt_tokens is None or usage.completion_tokens is None:
+    if price is None or usage.total is None:
         return None
-    spent_in = usage.prompt_tokens * price.input_usd
-    return price.request_usd + spent_in + usage.completion_tokens * price.output_usd
+    prompt, completion = usage.prompt_tokens or 0, usage.completion_tokens or 0
+    # What only the total counts is reasoning, or is not told apart.
+    rest = (usage.total - prompt - completion) * max(price.input_usd, price.output_usd)
+    return price.request_usd + prompt * price.input_usd + completion * price.output_usd + rest
 
 
-def charge(reserved: Reservation, result: Reply | ClientError | None) -> Reservation:
+def charge(
+    reserved: Reservation, result: Reply | ClientError | None, price: Price | None = None
+) -> Reservation:
     """Return the charge of an attempt: its known cost, else all that was reserved for it.
 
     An attempt without a result was under way when the process ended: it may have been billed.
+    Where no price was known when it was sent, `price` is the one that was learnt later.
     """
+    worst = at_price(reserved, price)
     if result is None:
-        return reserved
+        return worst
     if isinstance(result, Reply):
-        usd, tokens, unknown = result.cost_usd, result.usage.total, True
+        usd, tokens, is_free = _cost_of(result, price), _counted(result).total, False
     else:
-        usd, tokens, unknown = result.cost_usd, result.tokens, result.maybe_billed
-    fallback = reserved if unknown else Reservation(Decimal(0), 0)
+        usd, tokens = result.cost_usd, result.tokens
+        is_free = not (result.maybe_billed or tokens) and usd is None
+    fallback = Reservation(Decimal(0), 0) if is_free else worst
     return Reservation(
         fallback.usd if usd is None else usd, fallback.tokens if tokens is None else tokens
+    )
+
+
+def _cost_of(reply: Reply, price: Price | None) -> Decimal | None:
+    return price_of(_counted(reply), price) if reply.cost_usd is None else reply.cost_usd
+
+
+def _counted(reply: Reply) -> Usage:
+    """Return the tokens of a reply; where no cost is stated, zero for a text is no count of it."""
+    if reply.cost_usd is not None:
+        return reply.usage
+    usage, wrote = reply.usage, reply.text or reply.reasoning
+    return replace(
+        usage,
+        prompt_tokens=usage.prompt_tokens or None,
+        completion_tokens=(usage.completion_tokens or None) if wrote else usage.completion_tokens,
+        total_tokens=usage.total_tokens or None,
     )
 
 
@@ -95,27 +128,29 @@ class BudgetMeter:
     _reserved_usd: Decimal = Decimal(0)
     _reserved_tokens: int = 0
     _closing: Reservation = field(default_factory=lambda: Reservation(Decimal(0), 0))
+    _has_unknown_cost: bool = False
 
     def charge_past(self, attempts: Iterable[Attempt]) -> None:
         """Count what earlier processes spent on this run."""
         for attempt in attempts:
-            self._spend(charge(attempt.reserved, attempt.result))
+            self._spend(charge(attempt.reserved, attempt.result, attempt.price))
 
     def hold_for_closing(self, amount: Reservation) -> None:
         """Reserve this amount for the closing request; nothing else may use it."""
         self._closing = amount
 
     def covers(self, *needs: Reservation, closing: bool = False) -> bool:
-        """Return whether all of these fit under the cap together."""
-        usd = sum((need.usd or Decimal(0) for need in needs), Decimal(0))
-        tokens = sum(need.tokens for need in needs)
-        if not closing:
-            usd += self._closing.usd or Decimal(0)
-            tokens += self._closing.tokens
-        usd += self.spent_usd + self._reserved_usd
-        tokens += self.spent_tokens + self._reserved_tokens
-        fits_usd = self.cap.max_usd is None or usd <= Decimal(str(self.cap.max_usd))
-        return fits_usd and (self.cap.max_tokens is None or tokens <= self.cap.max_tokens)
+        """Return whether all of these fit under the cap together; an unknown cost fits under none."""
+        held = needs if closing else (*needs, self._closing)
+        tokens = self.spent_tokens + self._reserved_tokens + sum(need.tokens for need in held)
+        if self.cap.max_tokens is not None and tokens > self.cap.max_tokens:
+            return False
+        if self.cap.max_usd is None:
+            return True
+        if self._has_unknown_cost or any(need.usd is None for need in held):
+            return False
+        usd = self.spent_usd + self._reserved_usd + sum(need.usd or Decimal(0) for need in held)
+        return usd <= Decimal(str(self.cap.max_usd))
 
     def reserve(self, amount: Reservation, *, closing: bool) -> None:
         """Reserve the amount, or raise BudgetExceededError."""
@@ -131,6 +166,7 @@ class BudgetMeter:
         self._spend(spent)
 
     def _spend(self, amount: Reservation) -> None:
+        self._has_unknown_cost |= amount.usd is None
         self.spent_usd += amount.usd or Decimal(0)
         self.spent_tokens += amount.tokens
 
@@ -154,9 +190,7 @@ class PricedMeter:
 
     def priced(self, reply: Reply) -> Reply:
         """Return the reply with its list price if the server reported no cost."""
-        if reply.cost_usd is not None:
-            return reply
-        return replace(reply, cost_usd=price_of(reply.usage, self.price))
+        return replace(reply, cost_usd=_cost_of(reply, self.price))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +266,8 @@ class _Total:
     uncertain_attempts: int = 0
     uncertain_usd: Decimal = Decimal(0)
     uncertain_tokens: int = 0
+    is_bounded: bool = True
+    """False if an attempt that may have been billed has no known price."""
 
     def add(self, attempt: Attempt) -> None:
         result = attempt.result
@@ -239,19 +275,20 @@ class _Total:
             self.calls += 1
             self.prompt_tokens += result.usage.prompt_tokens or 0
             self.completion_tokens += result.usage.completion_tokens or 0
-            if result.cost_usd is None:
-                self.calls_without_cost += 1
-            else:
-                self.cost_usd += result.cost_usd
+            cost = _cost_of(result, attempt.price)
+            self.calls_without_cost += cost is None
+            self.cost_usd += cost or 0
             return
-        self.failed_attempts += result is not None
-        charged = charge(attempt.reserved, result)
+        charged = charge(attempt.reserved, result, attempt.price)
+        if result is not None:
+            self.failed_attempts += 1
+            self.cost_usd += result.cost_usd or 0
         if result is None or result.maybe_billed:
             self.uncertain_attempts += 1
-            self.uncertain_usd += charged.usd or Decimal(0)
             self.uncertain_tokens += charged.tokens
-        else:
-            self.cost_usd += charged.usd or Decimal(0)
+        if result is None or result.cost_usd is None:
+            self.uncertain_usd += charged.usd or 0
+            self.is_bounded = self.is_bounded and charged.usd is not None
 
     def as_json(self) -> Json:
         """Return the figures; the cost is null if that of one call is unknown."""
@@ -265,7 +302,7 @@ class _Total:
             "fruitless_attempts": {
                 "failed": self.failed_attempts,
                 "maybe_billed": self.uncertain_attempts,
-                "maybe_billed_usd": float(self.uncertain_usd),
+                "maybe_billed_usd": float(self.uncertain_usd) if self.is_bounded else None,
                 "maybe_billed_tokens": self.uncertain_tokens,
             },
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.config import AuditConfig, read_key, server_of
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import ClientError, ConfigError
-from uncensoring_chinese_models.models.budget import PricedMeter
+from uncensoring_chinese_models.models.budget import PricedMeter, charge
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
 from uncensoring_chinese_models.models.layers import (
     InFlight,
@@ -26,12 +27,13 @@ from uncensoring_chinese_models.models.layers import (
 from uncensoring_chinese_models.models.organisms.catalogue import find_organism
 from uncensoring_chinese_models.models.organisms.launch import serve
 from uncensoring_chinese_models.models.protocols import ModelClient, Notice
+from uncensoring_chinese_models.runs import prices_to_json
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from uncensoring_chinese_models.config import Endpoint
-    from uncensoring_chinese_models.domain import Role
+    from uncensoring_chinese_models.domain import Attempt, Json, Role
     from uncensoring_chinese_models.models.budget import BudgetMeter
     from uncensoring_chinese_models.models.protocols import CallRecord, Notify
 
@@ -175,6 +177,38 @@ def refuse_unknown_prices(config: AuditConfig, prices: Mapping[str, Price | None
     models = {"auditor": config.auditing_model, "target": config.audited_model}
     for role, price in prices.items():
         _refuse_unknown_price(config, price, f"{role} {models[role]}")
+
+
+def servers_to_json(sides: Sequence[ConnectedModel]) -> Json:
+    """Return prices and servers as the journal holds them: by role, those of judges by model."""
+    named = {side.model if side.role == "judge" else side.role: side for side in sides}
+    return {
+        "prices": prices_to_json({name: side.price for name, side in named.items()}),
+        "servers": {name: server_of(side.model, side.endpoint) for name, side in named.items()},
+    }
+
+
+def refuse_unpriced_attempts(config: AuditConfig, attempts: Iterable[Attempt]) -> None:
+    """Refuse a USD budget if it is unknown what an earlier attempt can have cost.
+
+    Raises:
+        ConfigError: the message names the server and says what to do.
+    """
+    if config.budget.max_usd is None:
+        return
+    unknown = Counter(
+        (attempt.role, attempt.server)
+        for attempt in attempts
+        if charge(attempt.reserved, attempt.result, attempt.price).usd is None
+    )
+    for (role, server), count in unknown.items():
+        calls = "1 earlier call" if count == 1 else f"{count} earlier calls"
+        raise ConfigError(
+            f"budget.max_usd is set, but the cost of {calls} to the {role} at "
+            f"{server} is unknown; nothing was sent. Run once more with "
+            "that base_url and price: {input_usd_per_million: ..., output_usd_per_million: ...} in "
+            "its endpoint, or limit tokens with budget.max_tokens."
+        )
 
 
 def _refuse_unknown_price(config: AuditConfig, price: Price | None, whose: str) -> None:

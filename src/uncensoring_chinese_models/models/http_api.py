@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from ipaddress import ip_address
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
@@ -39,6 +40,13 @@ MIN_SECRET_LENGTH = 16
 """A shorter key is a placeholder such as EMPTY, which a model may write itself."""
 MAX_BODY_BYTES = 64 * 1024 * 1024
 CATALOGUE_TIMEOUT_S = 15.0
+_BILLED_AS = (
+    ("prompt", "input_cache_read", "input_cache_write"),
+    ("completion", "internal_reasoning"),
+    ("request",),
+)
+"""The rates in a list of models that input, output and a request may be billed at."""
+_RATES = tuple(chain.from_iterable(_BILLED_AS))
 
 
 def open_session() -> aiohttp.ClientSession:
@@ -210,22 +218,19 @@ def _is_loopback(host: str) -> bool:
 
 
 def _price(pricing: Any) -> Price | None:
-    """Read OpenRouter's pricing: strings, in USD per token."""
-    if not isinstance(pricing, dict):
-        return None
+    """Read OpenRouter's pricing: strings, in USD per token; the dearest rates count."""
     try:
-        prompt, completion = Decimal(pricing["prompt"]), Decimal(pricing["completion"])
-        for dearer in pricing.get("overrides") or ():  # such as for long prompts
-            prompt = max(prompt, Decimal(dearer.get("prompt") or 0))
-            completion = max(completion, Decimal(dearer.get("completion") or 0))
-        dearest = max(prompt, Decimal(pricing.get("input_cache_write") or prompt))
-        request = Decimal(pricing.get("request") or 0)
+        # Overrides are dearer tiers, such as for long prompts.
+        tiers = [pricing, *(pricing.get("overrides") or ())]
+        required = [Decimal(pricing["prompt"]), Decimal(pricing["completion"])]
+        told = [[Decimal(tier.get(name) or 0) for name in _RATES] for tier in tiers]
     except (KeyError, InvalidOperation, TypeError, ValueError, AttributeError):
         return None
-    prices = (dearest, completion, request)
-    if any(not price.is_finite() or price < 0 for price in prices):  # -1 means "it depends"
+    every = [*required, *chain.from_iterable(told)]
+    if any(not rate.is_finite() or rate < 0 for rate in every):  # -1 means "it depends"
         return None
-    return Price(*prices)
+    rates = dict(zip(_RATES, map(max, *told, [Decimal(0)] * len(_RATES)), strict=True))
+    return Price(*(max(rates[name] for name in names) for names in _BILLED_AS))
 
 
 def _ollama_body(body: Json) -> Json:

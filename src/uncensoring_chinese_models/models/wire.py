@@ -20,9 +20,10 @@ from uncensoring_chinese_models.errors import (
     TransientError,
 )
 from uncensoring_chinese_models.models import loose
+from uncensoring_chinese_models.models.bills import read_bill
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from uncensoring_chinese_models.domain import Api, Json
@@ -53,10 +54,9 @@ _FINAL_STATUSES = frozenset(
 """Statuses that say that this request, or its address, is wrong: the same request fails again."""
 FORMAT_REFUSED = frozenset({400, 404, 415, 422})
 """Statuses that servers use to refuse a field or format that they do not support."""
-_TIMEOUTS = frozenset({408, 504, 524})
-"""Statuses of a timeout, after which the model may have written text that is billed."""
-_MAX_USD = Decimal(10**9)
-"""A reported cost above this is a mistake, and counts as unknown."""
+_BEFORE_WORK = frozenset({*range(300, 500), 503, 529}) - {408, 499}
+"""Statuses of a request that no model worked on: it was wrong, refused or not taken. After any other
+error, such as 500 or a timeout, a model may have written text that is billed."""
 
 _ADVICE = {
     401: "the server accepted no key: check the key",
@@ -92,9 +92,10 @@ def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
     """Return the reply that the server sent.
 
     Raises:
-        ClientError: the response is an error, in any form.
+        ClientError: the response is an error, in any form; it says what it cost.
     """
-    return _read(_json_object(raw), raw, api, now)
+    data = _json_object(raw)
+    return _with_bill(data, lambda: _read(data, raw, api, now))
 
 
 def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
@@ -102,46 +103,74 @@ def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
     data = _json_object(raw)
     if data is not None and "response" in data:
         choice = {"text": data["response"], "finish_reason": data.get("done_reason")}
-        usage = {
-            "prompt_tokens": data.get("prompt_eval_count"),
-            "completion_tokens": data.get("eval_count"),
-        }
-        told = {name: data.get(name) for name in ("model", "error")}
-        data = {**told, "choices": [choice], "usage": usage}
-    return _read(data, raw, "completions", now)
+        data = {**data, "choices": [choice]}
+    return _with_bill(data, lambda: _read(data, raw, "completions", now))
 
 
 def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
     """Return the reply of llama.cpp's /tokenize: no text, and tokens that cost nothing."""
     data = _json_object(raw)
-    trouble = _find_trouble(data, raw, now)
-    if trouble:
-        raise _error(trouble, data, "tokenize")
-    tokens = loose.pieces((data or {}).get("tokens"))
-    if not tokens:
-        raise RejectedError("the server did not return the tokens of the text", status=raw.status)
-    return Reply(text="", usage=Usage(0, 0), cost_usd=Decimal(0), tokens=tokens)
+    return _with_bill(data, lambda: _read_tokenized(data, raw, now))
+
+
+def _with_bill(data: Json | None, read: Callable[[], Reply]) -> Reply:
+    """Read a body; whatever error it is, the tokens and the cost that the body states are kept."""
+    try:
+        return read()
+    except ClientError as err:
+        bill = read_bill(data)
+        err.tokens = bill.usage.total or None  # zero is no count of what was sent
+        err.cost_usd = bill.cost_usd
+        err.maybe_billed = bill.cost_usd is None and _may_be_billed(data, err.status)
+        raise
+
+
+def _may_be_billed(data: Json | None, status: int | None) -> bool:
+    """Return whether a useless answer may have been billed, if its cost is not stated."""
+    return status not in _BEFORE_WORK or read_bill(data).shows_work or _wrote(data)
+
+
+def _wrote(data: Json | None) -> bool:
+    """Return whether a model has written something, in any form."""
+    choice = _first_choice(data or {}) or {}
+    message = loose.mapping(choice.get("message"))
+    names = ("text", "content", "reasoning", "reasoning_content")
+    return any(part.get(name) for part in (choice, message) for name in names)
 
 
 def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble and trouble.is_policy:
         reply = _reply(data, api, raw, block_message=trouble.message)
-        worked = reply.text or reply.usage.total or reply.cost_usd
-        return reply if worked else replace(reply, cost_usd=Decimal(0))  # as for a clean error
+        if reply.cost_usd is None and not _may_be_billed(data, trouble.status):
+            return replace(reply, cost_usd=Decimal(0))  # as for a clean error
+        return reply
     if trouble:
         raise _error(trouble, data, api)
     if data is None:
         raise TransientError(
             f"the server sent something that is not JSON ({loose.excerpt(raw.body)})",
             status=raw.status,
-            maybe_billed=raw.status < 300,
         )
     reply = _reply(data, api, raw)
     wrote_nothing = not (reply.text or reply.reasoning or reply.block_message)
     if wrote_nothing and not reply.finish_reason and not reply.usage.completion_tokens:
-        raise TransientError("the provider returned an empty answer without a reason")
+        raise TransientError(
+            "the provider returned an empty answer without a reason", status=raw.status
+        )
     return reply
+
+
+def _read_tokenized(data: Json | None, raw: RawResponse, now: datetime) -> Reply:
+    trouble = _find_trouble(data, raw, now)
+    if trouble:
+        raise _error(trouble, data, "tokenize")
+    tokens, bill = loose.pieces((data or {}).get("tokens")), read_bill(data)
+    if not tokens:
+        raise RejectedError("the server did not return the tokens of the text", status=raw.status)
+    cost_usd = Decimal(0) if bill.cost_usd is None else bill.cost_usd
+    usage = bill.usage if bill.shows_work else Usage(0, 0)
+    return Reply(text="", usage=usage, cost_usd=cost_usd, tokens=tokens)
 
 
 # --- replies ------------------------------------------------------------------------------------
@@ -161,9 +190,7 @@ def _reply(
     data = data or {}
     choice = _first_choice(data)
     if choice is None and block_message is None:
-        raise TransientError(
-            "the server answered without any choice", status=raw.status, maybe_billed=True
-        )
+        raise TransientError("the server answered without any choice", status=raw.status)
     choice = choice or {}
     message = loose.mapping(choice.get("message")) if api == "chat" else choice
     text = message.get("content" if api == "chat" else "text")
@@ -174,6 +201,7 @@ def _reply(
     refused = message.get("refusal")
     if not text and isinstance(refused, str) and refused:
         block_message = block_message or refused
+    bill = read_bill(data)
     return Reply(
         text=text if isinstance(text, str) else None,
         finish_reason=loose.text(choice.get("finish_reason")),
@@ -183,8 +211,8 @@ def _reply(
         provider=loose.text(data.get("provider")),
         served_model=loose.text(data.get("model")),
         generation_id=loose.text(data.get("id")) or raw.headers.get("X-Generation-Id"),
-        usage=_usage(data),
-        cost_usd=_cost(data),
+        usage=bill.usage,
+        cost_usd=bill.cost_usd,
         tokens=loose.tokens(choice.get("logprobs")),
     )
 
@@ -195,13 +223,10 @@ def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) ->
         raise RejectedError(
             "the server answered the raw prompt as a chat: it does not offer raw completions",
             status=raw.status,
-            maybe_billed=True,
         )
     is_text = text is None or isinstance(text, str | list)
     if not is_text or (api == "completions" and "text" not in choice):
-        raise TransientError(
-            "the server's answer has no text", status=raw.status, maybe_billed=True
-        )
+        raise TransientError("the server's answer has no text", status=raw.status)
 
 
 def _first_choice(data: Json) -> Json | None:
@@ -209,31 +234,6 @@ def _first_choice(data: Json) -> Json | None:
     return (
         choices[0] if isinstance(choices, list) and choices and loose.mapping(choices[0]) else None
     )
-
-
-def _usage(data: Json) -> Usage:
-    usage = loose.mapping(data.get("usage"))
-    return Usage(
-        prompt_tokens=loose.count(usage.get("prompt_tokens")),
-        completion_tokens=loose.count(usage.get("completion_tokens")),
-        reasoning_tokens=loose.count(
-            loose.mapping(usage.get("completion_tokens_details")).get("reasoning_tokens")
-        ),
-        cached_tokens=loose.count(
-            loose.mapping(usage.get("prompt_tokens_details")).get("cached_tokens")
-        ),
-    )
-
-
-def _cost(data: Json) -> Decimal | None:
-    cost = loose.mapping(data.get("usage")).get("cost")
-    if isinstance(cost, bool) or not isinstance(cost, int | float | str):
-        return None
-    try:
-        value = Decimal(str(cost))
-    except ArithmeticError:
-        return None
-    return value if value.is_finite() and 0 <= value < _MAX_USD else None
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -309,18 +309,12 @@ def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
         message += " -- the server may not offer raw completions for this model"
     choice = _first_choice(data or {}) or {}
     source = loose.mapping(choice.get("message")) if api == "chat" else choice
-    partial_text = loose.text(source.get("content" if api == "chat" else "text"))
-    tokens, cost_usd = _usage(data or {}).total, _cost(data or {})
-    worked = partial_text or tokens or status in _TIMEOUTS
     return kind(
         message,
         status=status,
         error_type=trouble.error_type,
         retry_after_s=trouble.retry_after_s,
-        maybe_billed=bool(worked) and cost_usd is None,
-        partial_text=partial_text,
-        tokens=tokens,
-        cost_usd=cost_usd,
+        partial_text=loose.text(source.get("content" if api == "chat" else "text")),
     )
 
 

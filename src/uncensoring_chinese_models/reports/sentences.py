@@ -152,7 +152,7 @@ def _cost(summary: Json) -> Iterator[str]:
         yield f"Failed attempts: {lost['failed']}"
     if lost["maybe_billed"]:
         yield (
-            f"Attempts cut off after sending, perhaps billed: {lost['maybe_billed']} "
+            f"Failed attempts that may have been billed: {lost['maybe_billed']} "
             f"(at most {lost['maybe_billed_tokens']:,} tokens)"
         )
 

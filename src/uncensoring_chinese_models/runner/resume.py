@@ -84,7 +84,10 @@ def refuse_other_config(made_by: Json, config: AuditConfig, folder: Path) -> Non
 
 
 def refuse_uncovered_canaries(
-    config: AuditConfig, subjects: Sequence[Subject], journal: Journal
+    config: AuditConfig,
+    subjects: Sequence[Subject],
+    journal: Journal,
+    attempts: Sequence[Attempt],
 ) -> None:
     """Refuse to resume if the canaries still to be sent could exceed the budget.
 
@@ -92,7 +95,7 @@ def refuse_uncovered_canaries(
         BudgetExceededError: they could.
     """
     bounds, budget = canary_bounds(subjects, journal.answer), BudgetMeter(config.budget)
-    budget.charge_past(journal.attempts)
+    budget.charge_past(attempts)
     if bounds and not budget.covers(*bounds):
         raise BudgetExceededError(
             "The budget does not cover the doctor's canaries on top of what the run has spent "

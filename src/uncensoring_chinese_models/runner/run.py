@@ -34,6 +34,8 @@ from uncensoring_chinese_models.models import (
     connect_models,
     describe,
     interruptible,
+    refuse_unpriced_attempts,
+    servers_to_json,
     utc_now,
     wrap_client,
 )
@@ -47,7 +49,7 @@ from uncensoring_chinese_models.runner.resume import (
     refuse_uncovered_canaries,
     summary_if_final,
 )
-from uncensoring_chinese_models.runs import Journal, RunStore, prices_to_json, run_name
+from uncensoring_chinese_models.runs import Journal, RunStore, run_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -107,12 +109,16 @@ async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) ->
         if resume is None:
             refuse_hopeless_budget(config, sampler, prices)
 
+        servers = servers_to_json(sides)
+
         def check(journal: Journal) -> None:
+            attempts = journal.attempts_for(servers)
+            refuse_unpriced_attempts(config, attempts)
             if config.doctor != "off":
                 endpoints = checked_endpoints(config, sampler, prices)
-                refuse_uncovered_canaries(config, endpoints, journal)
+                refuse_uncovered_canaries(config, endpoints, journal, attempts)
 
-        with _open_run(loaded, resume, prices, check) as (store, journal):
+        with _open_run(loaded, resume, servers, check) as (store, journal):
             budget = BudgetMeter(config.budget)
             budget.charge_past(journal.attempts)
             gate = BudgetGate(budget, prices, journal)
@@ -159,10 +165,7 @@ def refuse_hopeless_budget(
 
 @contextmanager
 def _open_run(
-    loaded: LoadedConfig,
-    resume: Path | None,
-    prices: Mapping[str, Price | None],
-    check: Callable[[Journal], None],
+    loaded: LoadedConfig, resume: Path | None, servers: Json, check: Callable[[Journal], None]
 ) -> Iterator[tuple[RunStore, Journal]]:
     """Open and lock the journal of a new run, or of one that is resumed and passes the check."""
     config = loaded.settings
@@ -177,7 +180,7 @@ def _open_run(
         "package_version": __version__,
         "python_version": platform.python_version(),
         "config": config.model_dump(mode="json"),
-        "prices": prices_to_json(prices),
+        **servers,
     }
     with closing(Journal.open(store.journal_path, utc_now, create=False)) as journal:
         # The report reads the stored config, so a damaged one is refused before anything is sent.

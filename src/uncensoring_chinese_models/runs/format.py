@@ -94,17 +94,25 @@ def error_from_json(data: Json) -> ClientError:
     return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)
 
 
-def prices_to_json(prices: Mapping[str, Price | None]) -> Json:
-    """Return prices by role as the journal holds them: per token of input and output, per request."""
+def prices_to_json(prices: Mapping[str, Price | None]) -> dict[str, list[str] | None]:
+    """Return prices as the journal holds them: of input, output and request, in USD."""
     return {
-        role: None if price is None else list(map(str, astuple(price)))
-        for role, price in prices.items()
+        name: None if price is None else [f"{amount:f}" for amount in astuple(price)]
+        for name, price in prices.items()
     }
 
 
-def prices_from_json(prices: Json) -> dict[str, Price | None]:
-    """Return the prices that the journal holds."""
-    return {
-        role: None if price is None else Price(*map(Decimal, price))
-        for role, price in prices.items()
-    }
+def prices_from_json(data: Json) -> dict[str, Price | None]:
+    """Return the prices that the journal holds.
+
+    Raises:
+        ValueError: one of them cannot be a price.
+    """
+    return {name: None if told is None else _price(told) for name, told in data.items()}
+
+
+def _price(told: list[str]) -> Price:
+    price = Price(*map(Decimal, told))
+    if not all(amount.is_finite() and amount >= 0 for amount in astuple(price)):
+        raise ValueError("a price is not an amount")
+    return price

@@ -17,6 +17,9 @@ crash damaged (`chain` has the rule) is cut when the first line is written, and 
     resumed   another process resumed the run; `reopened` names the calls that it may repeat, `cut`
               says what was damaged and cut (so does that of the header)
     footer    finished_at, status, and the failed calls that ended the run (`ask_again`)
+
+`header` and `resumed` hold the prices of the process and the names of its servers. An attempt that
+was sent before its price was known has the first price that was known later for the same server.
 """
 
 from __future__ import annotations
@@ -52,6 +55,7 @@ from uncensoring_chinese_models.runs.chain import (
 from uncensoring_chinese_models.runs.format import (
     error_from_json,
     error_to_json,
+    prices_from_json,
     reply_from_json,
     reply_to_json,
 )
@@ -61,9 +65,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
-    from uncensoring_chinese_models.domain import Call, Json, Role, Status
+    from uncensoring_chinese_models.domain import Call, Json, Price, Role, Status
 
-PROCESS = ("package_version", "python_version", "config", "prices")
+PROCESS = ("package_version", "python_version", "config", "prices", "servers")
 """What the header says about the process that began the run, and `resumed` about a later one."""
 _IN_FLIGHT = ("attempt", "done")
 """Lines of calls that were sent: they are kept even if the file was removed or replaced."""
@@ -93,6 +97,18 @@ class _Held:
     """True after a reopened call: another answer may lead to other requests."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Servers:
+    """The prices and the servers of a process, by role; those of judges by model."""
+
+    prices: dict[str, Price | None]
+    servers: dict[str, str]
+
+    def price(self, name: str, server: str | None) -> Price | None:
+        """Return the price of a model at this server; None if it is unknown there."""
+        return self.prices.get(name) if self.servers.get(name) == server else None
+
+
 class Journal:
     """The open journal of a run. Its lock allows one process at a time."""
 
@@ -104,6 +120,8 @@ class Journal:
         self._damage: Survey | None = None
         self._held: dict[str, _Held] = {}
         self._attempts: dict[tuple[str, int], Attempt] = {}
+        self._priced_as: dict[tuple[str, int], str] = {}
+        self._servers = _Servers({}, {})
         self._decisions: dict[str, Any] = {}
         self.header: Json = {}
         self.process: Json = {}
@@ -210,6 +228,11 @@ class Journal:
         """Every attempt of the run so far, including those of earlier processes."""
         return list(self._attempts.values())
 
+    def attempts_for(self, process: Json) -> list[Attempt]:
+        """Return every attempt so far as a process with these prices and servers counts it."""
+        servers = _servers(process)
+        return [self._at_prices(name, servers) for name in self._attempts]
+
     def answer(self, call: Call) -> Reply | ClientError | None:
         """Return the recorded reply or error of this call, if there is one.
 
@@ -237,8 +260,14 @@ class Journal:
         record: Json = {"type": "sent", "call": str(call.key), "role": call.key.role}
         record["server"] = server
         record |= {"attempt": number, "at": self._now(), "request": request_hash(call)}
+        if call.key.role == "judge":  # there may be many, each with its own price
+            record["model"] = call.body["model"]
         usd = None if reservation.usd is None else str(reservation.usd)
-        record["reserved"] = {"usd": usd, "tokens": reservation.tokens}
+        record["reserved"] = {
+            "usd": usd,
+            "tokens": reservation.tokens,
+            "output_tokens": reservation.output_tokens,
+        }
         self._append(record)
         self._apply(record)
         return number
@@ -314,6 +343,8 @@ class Journal:
 
     def _take_over(self, record: Json) -> None:
         self.process = {key: record[key] for key in PROCESS if key in record}
+        self._servers = _servers(record)
+        self._attempts = {name: self._at_prices(name, self._servers) for name in self._attempts}
         if record["type"] == "resumed" and record["goes_on"]:
             self._reopen(record["reopened"])
 
@@ -325,10 +356,19 @@ class Journal:
         self._held[record["call"]] = held  # in the order in which calls were last sent
         held.attempts, held.server = record["attempt"], record["server"]
         self.footer = None  # a run that sends has not finished
-        usd = record["reserved"]["usd"]
-        reserved = Reservation(None if usd is None else Decimal(usd), record["reserved"]["tokens"])
-        name = (record["call"], record["attempt"])
+        bound, name = record["reserved"], (record["call"], record["attempt"])
+        usd = None if bound["usd"] is None else Decimal(bound["usd"])
+        reserved = Reservation(usd, bound["tokens"], bound["output_tokens"])
+        self._priced_as[name] = str(record.get("model", record["role"]))
         self._attempts[name] = Attempt(held.role, reserved, None, held.server)
+        self._attempts[name] = self._at_prices(name, self._servers)
+
+    def _at_prices(self, name: tuple[str, int], servers: _Servers) -> Attempt:
+        """Return the attempt with the price of its server, unless it has one already."""
+        attempt = self._attempts[name]
+        if attempt.price is not None:
+            return attempt
+        return replace(attempt, price=servers.price(self._priced_as[name], attempt.server))
 
     def _apply_cut(self, cut: Json | None) -> None:
         """Charge what was sent in lines that were cut, as attempts that were lost in flight."""
@@ -441,3 +481,8 @@ def _lost(path: Path, how: str) -> str:
         f"{path} is {how}, and with it every answer that was paid for; nothing was sent. To resume "
         f"the run, {instead}; else start a new run."
     )
+
+
+def _servers(process: Json) -> _Servers:
+    servers = dict(process.get("servers", {}))
+    return _Servers(prices_from_json(dict(process.get("prices", {}))), servers)

@@ -162,6 +162,10 @@ class JournalLines(Journal):
         self._date(record["at"], number)
         self._in_flight.clear()  # what was under way then was lost
         self._check_process(record, number)
+        # Lines that a crash cut off are charged now, and calls whose price is known only now.
+        self._spent = Reservation(Decimal(0), 0)
+        for attempt in self._attempts.values():
+            self._spend(charge(attempt.reserved, attempt.result, attempt.price), 1)
 
     def _check_process(self, record: Json, number: int) -> None:
         """Take over the settings of a process, which must be those that the run began with."""
@@ -172,12 +176,14 @@ class JournalLines(Journal):
         for one in json_differences(config.identity(), self.header.get("settings")):
             self.add(number, f"config.{one.where}: the run began with other settings: {one.says}")
         self._settings, self._prices = config, prices_from_json(record["prices"])
-        for role, (_, endpoint) in config.models.items():
+        for role, (model, endpoint) in config.models.items():
             price = self._prices[role]
             known = endpoint.price.per_token() if endpoint.price else None
             known = Price(Decimal(0), Decimal(0)) if endpoint.traits.is_ours else known
             if known is not None and price != known:
                 self.add(number, f"gives another price for the {role} than its config")
+            if record["servers"][role] != server_of(model, endpoint):
+                self.add(number, f"gives another server for the {role} than its config")
 
     def _check_sent(self, record: Json, number: int) -> None:
         self.attempts_seen += 1
@@ -229,7 +235,7 @@ class JournalLines(Journal):
         took = result.latency_s if isinstance(result, Reply) else 0.0
         if took < 0 or (sent_at and timedelta(seconds=took) > ended - sent_at + TOLERANCE):
             self.add(number, f"took {took} s, which is not the time between its lines")
-        spent = charge(attempt.reserved, result)
+        spent = charge(attempt.reserved, result, attempt.price)
         if spent.tokens < 0 or (spent.usd or 0) < 0:
             self.add(number, "was billed less than nothing")
         if sent_at is not None:

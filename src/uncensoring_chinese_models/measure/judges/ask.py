@@ -37,6 +37,8 @@ from uncensoring_chinese_models.models import (
     connect_judges,
     describe,
     interruptible,
+    refuse_unpriced_attempts,
+    servers_to_json,
     spend_of,
     utc_now,
     worst_case,
@@ -102,7 +104,7 @@ async def _ask_judges(
 ) -> JudgeResults:
     in_flight = InFlight()
     async with connect_judges(config, notify) as connected:
-        with _open(folder, run) as journal:
+        with _open(folder, run, config, servers_to_json(connected)) as journal:
             if journal.cut_told:
                 notify(Notice(journal.cut_told))
             budget, record = BudgetMeter(config.budget), _JudgeJournal(journal)
@@ -237,11 +239,13 @@ def _add_where_kept(
 
 
 @contextmanager
-def _open(folder: Path, run: str) -> Iterator[Journal]:
+def _open(folder: Path, run: str, config: AuditConfig, servers: Json) -> Iterator[Journal]:
     """Open and lock the journal beside the run."""
+    process: Json = {"package_version": __version__, **servers}
     with closing(Journal.open(RunStore(folder).journal_path, utc_now)) as journal:
         if journal.header:
-            journal.resume(package_version=__version__, reopen=False)
+            refuse_unpriced_attempts(config, journal.attempts_for(servers))
+            journal.resume(reopen=False, **process)
         else:
-            journal.begin({"kind": "judge", "package_version": __version__, "run": run})
+            journal.begin({"kind": "judge", "run": run, **process})
         yield journal
