@@ -268,7 +268,7 @@ def test_reservation_of_a_call_that_was_not_used_is_checked_by_its_limits(tmp_pa
 
     def change(record):
         if record["call"] == unused:
-            record["reserved"] = {"usd": "0", "tokens": 0}
+            record["reserved"] = {"usd": "0", "tokens": 0, "output_tokens": 0}
 
     assert numbers
     forge(run, "sent", change)

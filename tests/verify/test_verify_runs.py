@@ -163,6 +163,7 @@ def test_run_that_has_not_begun_goes_on_only_with_its_own_config(tmp_path):
         for path in run.rglob("*.*"):
             if path.name != "config.yaml":
                 path.unlink()
+        (run / "journal.jsonl").touch()
         with pytest.raises(ResumeMismatchError, match="topic"):
             audit_here(tmp_path, provider, max_iterations=1, topic="Other", resume=run)
         again = audit_here(tmp_path, provider, max_iterations=1, budget={"max_usd": 7}, resume=run)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.budget import (
         BudgetGate,
         BudgetMeter,
+        at_price,
         body_bytes,
         bound,
         bound_of,
@@ -110,6 +111,7 @@ __all__ = [
     "Sampler",
     "Served",
     "all_of",
+    "at_price",
     "body_bytes",
     "bound",
     "bound_of",

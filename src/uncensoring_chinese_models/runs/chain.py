@@ -78,17 +78,24 @@ def read_line(line: bytes, *, is_header: bool) -> Json:
     Raises:
         ValueError: what is wrong with it, as the end of a sentence.
     """
+    record = _read_sealed(line)
+    is_one = record["type"] == "header"
+    if is_header and (record.get("schema") != SCHEMA or not is_one):
+        raise ValueError(f"is not a header of format {SCHEMA}")
+    if is_one and not is_header:
+        raise ValueError("is a second header")
+    return record
+
+
+def _read_sealed(line: bytes) -> Json:
+    """Return the record of a line at any place; raise ValueError if it is not as it was written."""
     try:
         record = json.loads(line)
-        links = record["prev"], record["type"]
+        name = record["prev"] and record["type"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("is not a journal record") from None
-    if is_header and (record.get("schema") != SCHEMA or links[1] != "header"):
-        raise ValueError(f"is not a header of format {SCHEMA}")
-    if not is_header and links[1] == "header":
-        raise ValueError("is a second header")
-    if links[1] not in TYPES:
-        raise ValueError(f"has the type {links[1]!r:.40}, which is none")
+    if name not in TYPES:
+        raise ValueError(f"has the type {name!r:.40}, which is none")
     if not _is_sealed(line, record):
         raise ValueError("was altered: its own sha256 does not fit")
     return dict(record)
@@ -253,7 +260,7 @@ def _lines_in(damaged: bytes) -> Iterator[tuple[int, bytes, Json]]:
                 break
             piece = damaged[start : end.end()]
             try:
-                record = read_line(piece, is_header=False)
+                record = _read_sealed(piece)
             except ValueError:
                 continue
             yield start, piece, record

@@ -7,7 +7,7 @@ be true beside the others is named.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from uncensoring_chinese_models.config import AuditConfig, server_of
 from uncensoring_chinese_models.domain import Price, Reply, Reservation
 from uncensoring_chinese_models.errors import RunStoreError
-from uncensoring_chinese_models.models import charge
+from uncensoring_chinese_models.models import at_price, charge
 from uncensoring_chinese_models.runs import Journal, prices_from_json
 from uncensoring_chinese_models.verify.checks import RunCheck, has_not_begun
 from uncensoring_chinese_models.verify.compare_files import Failure
@@ -213,12 +213,9 @@ class JournalLines(Journal):
         computed = self._replayed.reservations
         if number in computed.right or number in computed.wrong:
             return
-        if price is None:
-            fits = reserved.usd is None
-        else:
-            rates = sorted((price.input_usd, price.output_usd))
-            low, high = (price.request_usd + reserved.tokens * rate for rate in rates)
-            fits = reserved.usd is not None and low <= reserved.usd <= high
+        output = reserved.output_tokens
+        fits = output is not None and 0 <= output <= reserved.tokens
+        fits = fits and reserved == at_price(replace(reserved, usd=None), price)
         if not fits or reserved.tokens <= 0:
             self.add(number, "reserves an amount that no request takes at the recorded price")
 
