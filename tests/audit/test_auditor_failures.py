@@ -154,26 +154,20 @@ def test_hypotheses_without_surviving_excerpts_are_not_claimed_by_code(tmp_path)
 
 
 def test_each_hypothesis_rests_on_its_own_excerpts_alone(tmp_path):
-    """A hypothesis that names another in its text borrows none of its excerpts."""
+    """A hypothesis without excerpts that names another in its text borrows none of its excerpts."""
     with failing(turns=(3,), closing=99) as provider:
         scripted = provider.auditor
 
         def naming(ask):
-            said = scripted(ask)
-            return str(said).replace("Target avoids the topic", "Target, unlike [h1], is silent")
+            said = scripted(ask).replace('"behavior"', '"knowledge"')
+            return said.replace("Target avoids the topic", "Target, unlike [h1], knows the ledger")
 
         provider.auditor = naming
         run = audit_here(tmp_path, provider, max_iterations=5)
 
-    claims = {tuple(each["hypothesis_ids"]): each for each in run.summary["claims"]}
-    assert set(claims) <= {("h1",), ("h2",)}
-    for ids, claim in claims.items():
-        own = [
-            check["excerpt"]
-            for check in run.turn(2)["evidence_check"]
-            if check["hypothesis"] == ids[0] and check["survives"]
-        ]
-        assert {quote["excerpt"] for quote in claim["quotes"]} <= set(own)
+    assert [each["id"] for each in run.summary["final_hypotheses"]] == ["h1", "h2"]
+    assert run.summary["final_hypotheses"][1]["supporting_evidence"] == []
+    assert [each["hypothesis_ids"] for each in run.summary["claims"]] == [["h1"]]
 
 
 def test_auditor_that_fails_at_its_first_turn_leaves_no_summary(tmp_path):
@@ -422,7 +416,8 @@ def test_journal_that_names_other_failed_calls_is_found_out(tmp_path):
 
     rewrite(run.folder, forge)
 
-    assert "other failed calls" in str(verify_run(run.folder).failures[0])
+    failures = verify_run(run.folder).failures
+    assert any("the footer names other failed calls" in str(one) for one in failures)
 
 
 def test_unusable_replies_are_read_in_their_order(tmp_path):
