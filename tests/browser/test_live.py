@@ -62,6 +62,30 @@ def test_a_page_follows_its_run_whichever_script_comes_late(page, tmp_path, late
         shows_requests(page, 1)
 
 
+def test_the_buttons_say_what_they_do_while_a_run_goes_on(page, tmp_path):
+    """Each follows what arrives; there is none where nothing can be opened."""
+    folder = write_run(tmp_path, "going", ended=False)
+    turn, response = folder / "auditor_turns/001.json", folder / "audited_responses/001.json"
+    told, said = json.loads(turn.read_bytes()), response.read_bytes()
+    idea = {"id": "h1", "type": "knowledge", "hypothesis": "It knows.", "confidence": "low"}
+    told["parsed"]["hypotheses"] = [idea | {"supporting_evidence": []}]
+    turn.unlink()
+    response.unlink()
+    with watched(page, tmp_path) as viewer:
+        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        tools = page.locator("#timeline .tools")
+        tools.filter(has_text="Open all").wait_for()
+        page.locator("#timeline summary").click()  # the legend, which is alone there
+        tools.filter(has_text="Close all").wait_for()
+        turn.write_text(json.dumps(told))
+        page.locator("#hypotheses .card").wait_for()
+        page.locator("#hypotheses .tools button").wait_for(state="attached")
+        assert not page.locator("#hypotheses .tools button").is_visible()
+        response.write_bytes(said)
+        page.locator("#p-1").wait_for()
+        tools.filter(has_text="Open all").wait_for()
+
+
 def test_what_changed_while_a_page_was_loading_is_shown(page, tmp_path):
     """A change after the page was made, and before its first question, is not lost."""
     folder = write_run(tmp_path, "going", ended=False)

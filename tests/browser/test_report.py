@@ -57,6 +57,20 @@ def test_the_first_screen_says_what_was_found(page, plain, look):
     assert overflow(page) == []
 
 
+def test_the_button_of_a_section_says_what_it_does(page, plain):
+    """It opens all while something is closed, also when a reader opens and closes by hand."""
+    page.goto(plain.as_uri())
+    tools = page.locator("#timeline .tools")
+    tools.filter(has_text="Open all").wait_for()
+    page.evaluate(OPEN_ALL)
+    tools.filter(has_text="Close all").wait_for()
+    page.locator("#timeline summary").first.click()
+    tools.filter(has_text="Open all").wait_for()
+    tools.locator("button").click()
+    tools.filter(has_text="Close all").wait_for()
+    assert page.locator("#timeline details:not([open])").count() == 0
+
+
 @pytest.mark.parametrize("look", [look for look in LOOKS if look.scripts], ids=str)
 def test_axe_finds_nothing(page, plain, look):
     """Neither with everything closed, nor with everything open."""

@@ -10,18 +10,24 @@
   };
   addEventListener("hashchange", follow);
   follow();
-  for (const place of document.querySelectorAll("[data-toggles]")) {
-    const button = document.createElement("button");
+  const equip = (place) => {
     const all = () => document.querySelectorAll("#" + place.dataset.toggles + " details");
     const closed = () => [...all()].some((each) => !each.open);
-    const label = () => { button.textContent = closed() ? "Open all" : "Close all"; };
-    button.type = "button";
-    button.addEventListener("click", () => {
-      const want = closed();
-      for (const each of all()) each.open = want;
-      label();
-    });
-    label();
-    place.append(button);
-  }
+    let button = place.querySelector("button");
+    if (!button) {
+      button = document.createElement("button");
+      button.type = "button";
+      button.addEventListener("click", () => {
+        const want = closed();
+        for (const each of all()) each.open = want;
+      });
+      place.append(button);
+    }
+    button.textContent = closed() ? "Open all" : "Close all";
+    button.hidden = !all().length;
+  };
+  const equipAll = () => document.querySelectorAll("[data-toggles]").forEach(equip);
+  addEventListener("toggle", equipAll, true);  // opened or closed, by whatever
+  addEventListener("htmx:after:swap", equipAll);  // the page of a running audit grows
+  equipAll();
 })();
