@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.journals import next_process
 from uncensoring_chinese_models.config.settings import Budget
 from uncensoring_chinese_models.domain import (
     Attempt,
@@ -42,7 +43,6 @@ from uncensoring_chinese_models.models.budget import (
     worst_case,
 )
 from uncensoring_chinese_models.models.protocols import Need
-from uncensoring_chinese_models.runs.journal import Journal
 
 PRICE = Price(Decimal("0.000003"), Decimal("0.000015"), Decimal("0.001"))
 RESERVED = Reservation(Decimal("0.5"), 1000)
@@ -64,7 +64,7 @@ def meter(max_usd=None, max_tokens=None):
 
 
 def opened(path):
-    return Journal.open(path, lambda: "2026-01-02T03:04:05Z")
+    return next_process(path, "2026-01-02T03:04:05Z")
 
 
 # --- the worst case -----------------------------------------------------------------------------

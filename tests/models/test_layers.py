@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.journals import next_process, read_back
 from uncensoring_chinese_models.config.settings import Budget, Retries
 from uncensoring_chinese_models.domain import Call, CallKey, Price, Reply, Reservation, Usage
 from uncensoring_chinese_models.errors import (
@@ -32,7 +33,6 @@ from uncensoring_chinese_models.models.layers import (
     Retrying,
 )
 from uncensoring_chinese_models.models.protocols import Notice
-from uncensoring_chinese_models.runs.journal import Journal
 
 PRICE = Price(Decimal("0.000001"), Decimal("0.000002"))
 LATER = "2026-01-02T03:04:05Z"
@@ -93,7 +93,7 @@ def ignore(notice: Notice) -> None:
 
 
 def opened(path):
-    return Journal.open(path, lambda: LATER)
+    return next_process(path, LATER)
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ async def test_call_that_others_wait_for_ends_the_run_where_all_would_fail(
         with pytest.raises(FatalError if expected else type(error)):
             await client.complete(sent)
 
-        assert (opened(path).answer(sent) is None) == expected
+        assert (read_back(path).answer(sent) is None) == expected
 
 
 @pytest.mark.parametrize("stop", [BudgetExceededError("no"), InterruptedRunError("stopped")])
@@ -205,7 +205,7 @@ async def test_call_that_was_not_sent_is_not_settled(path, journal, in_flight, s
     with pytest.raises(type(stop)):
         await Journaled(Scripted(stop), journal, in_flight).complete(make_call())
 
-    assert opened(path).answer(make_call()) is None
+    assert read_back(path).answer(make_call()) is None
     assert path.read_bytes().count(b"\n") == 1
 
 
@@ -242,11 +242,11 @@ async def test_cancelled_waiter_does_not_cancel_what_is_in_flight(path, journal,
     draining = asyncio.create_task(in_flight.drain())
     await settle_down()
     assert not draining.done()
-    assert opened(path).answer(make_call()) is None
+    assert read_back(path).answer(make_call()) is None
     inner.let.set()
     await draining
 
-    held = opened(path).answer(make_call())
+    held = read_back(path).answer(make_call())
     assert held is not None
     assert held.text == "I remember"
 
@@ -263,7 +263,7 @@ async def test_failure_that_nobody_waits_for_is_recorded_in_silence(path, journa
     inner.let.set()
     await in_flight.drain()
 
-    assert isinstance(opened(path).answer(make_call()), RejectedError)
+    assert isinstance(read_back(path).answer(make_call()), RejectedError)
     assert complaints == []
 
 
@@ -751,7 +751,7 @@ async def test_reply_is_priced_only_if_it_was_not_billed(path, journal, in_fligh
     returned = await metered(Scripted(reply), journal, in_flight).complete(make_call())
 
     assert returned.cost_usd == cost
-    assert opened(path).answer(make_call()) == returned
+    assert read_back(path).answer(make_call()) == returned
 
 
 async def test_each_attempt_is_settled_by_itself(path, journal, in_flight):
@@ -772,5 +772,5 @@ async def test_each_attempt_is_settled_by_itself(path, journal, in_flight):
     assert budget.spent_tokens == worst.tokens + 15
     assert budget.spent_usd == worst.usd + Decimal("0.00002")
     resumed = BudgetMeter(Budget())
-    resumed.charge_past(opened(path).attempts)
+    resumed.charge_past(read_back(path).attempts)
     assert (resumed.spent_usd, resumed.spent_tokens) == (budget.spent_usd, budget.spent_tokens)

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.journals import next_process, read_back
 from uncensoring_chinese_models.domain import Call, CallKey, Reply, Reservation, Usage
 from uncensoring_chinese_models.errors import (
     ClientError,
@@ -37,22 +38,8 @@ REPLY = Reply("六四", finish_reason="stop", usage=Usage(3, 4), cost_usd=Decima
 FAILURE = TransientError("500: broken", status=500)
 
 
-_OPEN: dict[Path, Journal] = {}
-
-
 def opened(path):
-    """Open a journal as the next process does: the one before it has ended."""
-    if path in _OPEN:
-        _OPEN[path].close()
-    _OPEN[path] = Journal.open(path, lambda: NOW)
-    return _OPEN[path]
-
-
-def read_back(path):
-    """Return the journal as another process reads it."""
-    journal = Journal(path, lambda: NOW)
-    journal.load(path.read_bytes())
-    return journal
+    return next_process(path, NOW)
 
 
 def auditor_call(iteration=1, purpose="turn", ordinal=0, says="go on"):
