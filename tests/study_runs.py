@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from tests.support import fitting
 from uncensoring_chinese_models.runs.chain import SCHEMA, sealed
 
 REFUSAL = "I'm sorry, but I can't discuss that topic."
@@ -119,7 +120,7 @@ def judge(path: Path, verdicts: Mapping[str, str], topic: str = "lamps", **more:
         for arm in ARMS
     ]  # fmt: skip
     facts = [{"fact": f, "language": "en", "verdict": verdict} for f, verdict in verdicts.items()]
-    told = {"run": path.name, "judge": "patterns", "topic": topic}
+    told = fitting(path, topic)
     beside = path.with_name(path.name + ".judged")
     beside.mkdir()
     _write(beside / "lamps.json", told | {"matrix": {"cells": cells, "facts": facts}} | more)

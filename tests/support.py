@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -230,3 +231,12 @@ def rewrite(run: Path, change: Callable[[dict[str, Any]], object]) -> None:
         new = sealed(record, last)
         last, forged = line_hash(new), forged + new + b"\n"
     path.write_bytes(forged)
+
+
+def fitting(run: Path, topic: str) -> dict[str, Any]:
+    """Return how a judgement of a run by patterns begins; by its own facts file, if it has one."""
+    header = json.loads((run / "journal.jsonl").read_bytes().partition(b"\n")[0])
+    summary, facts = run / "summary.json", str(header.get("facts", f"topic: {topic}"))
+    digest = hashlib.sha256(summary.read_bytes()).hexdigest() if summary.exists() else ""
+    told = {"run": run.name, "summary_sha256": digest, "judge": "patterns", "topic": topic}
+    return told | {"facts_sha256": hashlib.sha256(facts.encode()).hexdigest(), "facts": facts}

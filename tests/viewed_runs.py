@@ -6,6 +6,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tests.support import fitting
 from uncensoring_chinese_models.config.settings import FACT_AUDITOR
 from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
@@ -40,7 +41,7 @@ def judge_run(folder: Path, *verdicts: str, topic: str = "Quillon") -> None:
     beside = folder.with_name(folder.name + ".judged")
     beside.mkdir(exist_ok=True)
     facts = [{"fact": f"f{n}", "language": "en", "verdict": v} for n, v in enumerate(verdicts)]
-    told: Json = {"run": folder.name, "judge": "patterns", "topic": topic, "judged": []}
+    told: Json = fitting(folder, topic) | {"judged": []}
     matrix = {"topic": topic, "facts": facts, "cells": []}
     _write(beside / f"{topic.lower()}.json", told | {"matrix": matrix})
 

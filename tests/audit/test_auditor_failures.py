@@ -159,7 +159,7 @@ def test_each_hypothesis_rests_on_its_own_excerpts_alone(tmp_path):
         scripted = provider.auditor
 
         def naming(ask):
-            said = scripted(ask).replace('"behavior"', '"knowledge"')
+            said = str(scripted(ask)).replace('"behavior"', '"knowledge"')
             return said.replace("Target avoids the topic", "Target, unlike [h1], knows the ledger")
 
         provider.auditor = naming

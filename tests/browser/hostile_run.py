@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from tests.judged_runs import judging_provider, probed
 from tests.provider import Provider, Said, ScriptedAuditor, ScriptedTarget
-from tests.support import audit_here, closes, heard, re_asks
+from tests.support import audit_here, closes, fitting, heard, re_asks
 from uncensoring_chinese_models.measure.judging import folder_beside
 from uncensoring_chinese_models.runner.judging import judge_and_report
+from uncensoring_chinese_models.runs.reading import judged_sha256
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -149,9 +150,12 @@ def hostile_run(folder: Path, text: str, judged: Mapping[str, Any]) -> Path:
         ).folder
     beside = folder_beside(run)
     beside.mkdir(exist_ok=True)
-    (beside / "facts.json").write_text(json.dumps({**judged, "run": run.name}), "utf-8")
-    for path in [*run.rglob("*.json"), *beside.glob("*.json")]:
+    told = poisoned(dict(judged), text)
+    for path in run.rglob("*.json"):
         path.write_text(json.dumps(poisoned(json.loads(path.read_bytes()), text)), "utf-8")
+    fits = {name: each for name, each in fitting(run, "facts").items() if name.endswith("_sha256")}
+    told |= fits | {"facts_sha256": judged_sha256(told)}
+    (beside / "facts.json").write_text(json.dumps(told), "utf-8")
     return run
 
 

@@ -406,8 +406,11 @@ def test_killed_judging_goes_on_without_paying_twice(tmp_path):
         journal = run.with_name(f"{run.name}.judged") / "journal.jsonl"
         answered = journal.read_bytes().count(b'"type": "attempt"')
         sent = len(judging_bodies(provider))
+        torn = run_ucm(tmp_path, "verify", run, "--json")
         again = run_ucm(tmp_path, *words)
 
+        assert torn.returncode == 0, torn.stdout
+        assert not json.loads(torn.stdout)["not_done"]
         assert again.returncode == 0, again.stderr
         assert 0 < answered < 80
         assert len(judging_bodies(provider)) - sent == 80 - answered
@@ -415,6 +418,8 @@ def test_killed_judging_goes_on_without_paying_twice(tmp_path):
     assert "Judges were asked about 80 of 80 samples" in again.stdout
     verified = run_ucm(tmp_path, "verify", run)
     assert verified.returncode == 0, verified.stdout
+    assert "judgements holds" in verified.stdout
+    assert "80 calls of judges answered from their journal" in verified.stdout
 
 
 @pytest.mark.e2e

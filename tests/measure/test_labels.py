@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
@@ -45,7 +46,8 @@ def desk_of(folder: Path, texts=TEXTS) -> LabelTask:
         for number, arm in enumerate(("user_persona", "assistant"), 1)
     ]
     asked = [each for each in asked_samples(responses, FACTS) if each.has_text]
-    return LabelTask(folder / "run.judged", "bridge", "run", {_place(each): each for each in asked})
+    head = {"run": "run", "summary_sha256": "1", "topic": "bridge", "facts_sha256": "2"}
+    return LabelTask(folder / "run.judged", head, {_place(each): each for each in asked})
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -304,7 +306,9 @@ def test_what_is_no_sheet_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         read_sheet(desk, tmp_path / "none.csv")
     with pytest.raises(CorruptRunError, match="another run"):
-        read_sheet(desk._replace(run="elsewhere"), desk.sheet)
+        read_sheet(desk._replace(head=desk.head | {"summary_sha256": "9"}), desk.sheet)
+    with pytest.raises(CorruptRunError, match="another facts file"):
+        read_sheet(desk._replace(head=desk.head | {"facts_sha256": "9"}), desk.sheet)
     desk.key.unlink()
     with pytest.raises(RunStoreError, match="draw a new sheet"):
         read_sheet(desk, desk.sheet)
@@ -327,7 +331,8 @@ def test_patterns_are_weighed_against_the_person(tmp_path):
     ]
     assert worth.arms[0].corrected == corrected_rate(Share(2, 6), Share(2, 4), Share(6, 8))
     told = accuracy_to_json(desk, labels, [worth])
-    assert json.loads(write_accuracy(desk, told).read_bytes()) == json.loads(json.dumps(told))
+    path = write_accuracy(desk, labels, told)
+    assert json.loads(path.read_bytes()) == json.loads(json.dumps(told))
     lines = "\n".join(accuracy_lines(labels, [worth]))
     assert "Labelled: 12 of 12 rows (4 state the fact); not filled in: 0" in lines
     assert "sensitivity 2 of 4 = 0.50" in lines
@@ -344,7 +349,7 @@ def test_judge_is_weighed_by_what_it_judged(tmp_path):
         entry = dict(zip(("iteration", "arm", "sample"), place, strict=True))
         judgements = [{"judge": "a/b", "mention": mention}] if number % 4 else []
         entries.append(entry | {"judgements": judgements, "mention": mention})
-    told = {"judges": [{"model": "a/b"}], "judged": entries}
+    told = {**desk.head, "judges": [{"model": "a/b"}], "judged": entries}
     (desk.folder / "bridge.judges.json").write_text(json.dumps(told), "utf-8")
 
     patterns, judge, both = measure_raters(desk, labels)
@@ -368,6 +373,43 @@ def test_nothing_labelled_gives_no_rates(tmp_path):
     assert "sensitivity 0 of 0 = undefined (0.00 to 1.00)" in "\n".join(
         accuracy_lines(Labels({}, 50), [worth])
     )
+
+
+def test_sheet_that_was_counted_is_kept_beside_the_run(tmp_path):
+    """A sheet that was filled in elsewhere replaces the blank one, and its hash is recorded."""
+    desk = desk_of(tmp_path)
+    write_sheet(desk, 50, 0)
+    elsewhere = fill(desk, truly).rename(tmp_path / "elsewhere.csv")
+    labels = read_sheet(desk, elsewhere)
+
+    path = write_accuracy(desk, labels, accuracy_to_json(desk, labels, ()))
+
+    assert desk.sheet.read_bytes() == elsewhere.read_bytes()
+    digest = hashlib.sha256(elsewhere.read_bytes()).hexdigest()
+    assert json.loads(path.read_bytes())["sheet_sha256"] == digest
+
+
+def test_second_sheet_that_is_filled_in_is_refused(tmp_path):
+    """Labels of two people are not mixed, and none of them is overwritten."""
+    desk = desk_of(tmp_path)
+    write_sheet(desk, 50, 0)
+    elsewhere = fill(desk, truly).rename(tmp_path / "elsewhere.csv")
+    desk.sheet.write_bytes(fill(desk, lambda row: {"says": "none"}).read_bytes())
+
+    with pytest.raises(ConfigError, match="is filled in, too, and differs from"):
+        read_sheet(desk, elsewhere)
+
+
+@pytest.mark.parametrize("name", ["summary_sha256", "facts_sha256", "run"])
+def test_judges_of_another_run_or_other_facts_are_not_counted(tmp_path, name):
+    """Their verdicts say nothing of these samples."""
+    desk = desk_of(tmp_path)
+    desk.folder.mkdir()
+    told = {**desk.head, name: "another", "judges": [], "judged": []}
+    (desk.folder / "bridge.judges.json").write_text(json.dumps(told), "utf-8")
+
+    with pytest.raises(CorruptRunError, match="judges another run, or by another facts file"):
+        measure_raters(desk, Labels({}, 0))
 
 
 def test_spoiled_file_of_judges_is_named(tmp_path):

@@ -248,6 +248,7 @@ async def test_cancelled_waiter_does_not_cancel_what_is_in_flight(path, journal,
 
     held = read_back(path).answer(make_call())
     assert held is not None
+    assert isinstance(held, Reply)
     assert held.text == "I remember"
 
 

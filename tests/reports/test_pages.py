@@ -346,7 +346,7 @@ def test_what_could_not_be_measured_is_not_zero():
     cell = {"fact": "a", "language": "en", "arm": "assistant", "counts": {"failed": 8}}
     cell |= {"knowledge": {"difference": nothing}, "stated": {"n": 0}}
     fact = {"fact": "a", "language": "en", "verdict": "undecided"}
-    judged = {"run": "run", "matrix": {"facts": [fact], "cells": [cell]}}
+    judged = {"run": "run", "facts": "", "matrix": {"facts": [fact], "cells": [cell]}}
     summary = {"config": SETTINGS, "status": "completed", "claims": []}
     page = report_html(files(summary=summary, judged=(judged,)))
     assert "nothing came back" in page

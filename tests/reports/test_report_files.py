@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from tests.provider.target import ScriptedTarget
-from tests.support import audit_here, audited_provider
+from tests.support import audit_here, audited_provider, fitting
 from uncensoring_chinese_models import reports
 from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.models.loose import count
 from uncensoring_chinese_models.runner import run as job
-from uncensoring_chinese_models.runs.reading import JUDGED, read_run
+from uncensoring_chinese_models.runs.reading import read_run
+from uncensoring_chinese_models.runs.untrusted import JUDGED
 from uncensoring_chinese_models.text.escaping import escape
 from uncensoring_chinese_models.verify.verification import verify_run
 
@@ -113,7 +114,8 @@ def test_a_judged_run_gets_its_page_where_the_judging_is(run, capsys):
     """What was made of it afterwards is no part of the run."""
     beside = run.folder.with_name(run.folder.name + JUDGED)
     beside.mkdir()
-    (beside / "x.json").write_text(json.dumps({"run": run.folder.name, "matrix": None}), "utf-8")
+    told = fitting(run.folder, "x") | {"matrix": None}
+    (beside / "x.json").write_text(json.dumps(told), "utf-8")
     assert report(str(run.folder)) == 0
     assert (beside / "report.html").is_file()
 

@@ -13,6 +13,7 @@ from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.measure.judges.ask import _open
+from uncensoring_chinese_models.measure.judges.questioning import JudgeTask
 from uncensoring_chinese_models.measure.labels import open_label_task
 from uncensoring_chinese_models.reports.study.writing import write_study
 from uncensoring_chinese_models.runner.judging import judge_and_report
@@ -98,7 +99,8 @@ def test_journal_of_judges_that_is_a_link_is_refused(tmp_path, precious):
     folder.mkdir()
     (folder / "journal.jsonl").symlink_to(precious)
 
-    with pytest.raises(RunStoreError, match="link"), _open(folder, "run", CONFIG, {}):
+    task = JudgeTask({"run": "run"}, (), every=False)
+    with pytest.raises(RunStoreError, match="link"), _open(folder, task, CONFIG, {}):
         pass
 
 
@@ -110,7 +112,7 @@ def test_files_beside_the_journal_that_are_links_are_not_followed(tmp_path, prec
     (folder / name).symlink_to(precious)
     (folder / "journal.jsonl").write_bytes(b"\0" * 512)
 
-    with _open(folder, "run", CONFIG, {}):
+    with _open(folder, JudgeTask({"run": "run"}, (), every=False), CONFIG, {}):
         pass
 
     assert (folder / "journal.jsonl").read_bytes().startswith(b'{"type": "header"')

@@ -1,14 +1,16 @@
 """What pages, tables and exports read of a run."""
 
+import hashlib
 import json
 import os
 import shutil
 
 import pytest
 
-from tests.support import audit_here, audited_provider
+from tests.support import audit_here, audited_provider, fitting
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
-from uncensoring_chinese_models.runs.reading import JUDGED, read_run
+from uncensoring_chinese_models.runs.reading import read_run
+from uncensoring_chinese_models.runs.untrusted import JUDGED
 
 
 @pytest.fixture
@@ -42,10 +44,52 @@ def test_what_judges_said_comes_before_what_patterns_said(folder):
     """And what is beside another run, or a link, is not taken for this one's."""
     beside = folder.with_name(folder.name + JUDGED)
     beside.mkdir()
-    for name, run in (("a.json", folder.name), ("a.judges.json", folder.name), ("b.json", "x")):
-        (beside / name).write_text(json.dumps({"run": run, "name": name}), encoding="utf-8")
+    for name in ("a.json", "a.judges.json"):
+        (beside / name).write_text(json.dumps(fitting(folder, "a") | {"name": name}), "utf-8")
     (beside / "c.json").symlink_to(beside / "a.json")
+    (beside / "a.labels.json").write_text(json.dumps(fitting(folder, "a")), "utf-8")
     assert [each["name"] for each in read_run(folder).judged] == ["a.judges.json", "a.json"]
+    assert read_run(folder).unfit == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"),
+    [
+        ("a.json", {"summary_sha256": "0" * 64}, "it judges another run, or another state"),
+        ("a.json", {"summary_sha256": None}, "it judges another run, or another state"),
+        ("a.json", {"facts": "topic: b"}, "does not hold the text of the facts file"),
+        ("a.json", {"facts": None, "facts_sha256": None}, "does not hold the text"),
+        (
+            "a.judges.json",
+            {"facts": "", "facts_sha256": hashlib.sha256(b"").hexdigest()},
+            "was made by another facts file than a.json",
+        ),
+    ],
+)
+def test_judgement_that_does_not_fit_is_left_out_and_named(folder, name, change, why):
+    """A judgement of another run, of an earlier state, or by other facts is not shown as true."""
+    beside = folder.with_name(folder.name + JUDGED)
+    beside.mkdir()
+    for each in ("a.json", "a.judges.json"):
+        told = fitting(folder, "a") | {"name": each} | (change if each == name else {})
+        (beside / each).write_text(json.dumps(told), "utf-8")
+
+    run = read_run(folder)
+
+    assert name not in [each["name"] for each in run.judged]
+    named = [each for each in run.unfit if each.startswith(f"{name} does not fit this run")]
+    assert [why in each for each in named] == [True]
+
+
+def test_judgement_of_a_run_that_has_not_ended_is_left_out(folder):
+    """A run that was resumed after it was judged is another run until it is judged again."""
+    beside = folder.with_name(folder.name + JUDGED)
+    beside.mkdir()
+    (beside / "a.json").write_text(json.dumps(fitting(folder, "a")), "utf-8")
+    (folder / "summary.json").unlink()
+
+    assert read_run(folder).judged == ()
+    assert "this one has no summary.json" in read_run(folder).unfit[0]
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b"[" * 100_000])

@@ -838,6 +838,38 @@ def test_no_more_is_unpacked_than_may_be_read(run, tmp_path, monkeypatch, where,
     assert len(tree.problems) + len(tree.astray) == len(many)
 
 
+@pytest.mark.parametrize("says", ["the truth", "less", "nothing", "more"])
+@pytest.mark.parametrize("where", ["my run/bomb", "my run.judged/lamps.json", "elsewhere/bomb"])
+def test_large_member_is_unpacked_no_further_than_the_limit(
+    run, tmp_path, monkeypatch, says, where
+):
+    """One member alone is cut off at the limit, whatever size the archive's directory gives for it."""
+    monkeypatch.setattr(run_tree, "MAX_BYTES", 1 << 20)
+    size = 1 << 24
+    bomb = zipped(run, tmp_path / "a.zip", **{where: b"\0" * size})
+    content = bomb.read_bytes()
+    told = {"the truth": size, "less": 9, "nothing": 0, "more": (1 << 31) - 1}[says]
+    at = content.rindex(size.to_bytes(4, "little"))  # in the central directory
+    assert at > content.rindex(b"PK\1\2")
+    bomb.write_bytes(content[:at] + told.to_bytes(4, "little") + content[at + 4 :])
+    unpacked: list[int] = []
+    read = zipfile.ZipExtFile.read
+
+    def counted(*given):
+        part = read(*given)
+        unpacked.append(len(part))
+        return part
+
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", counted)
+
+    tree = run_tree.read_tree(bomb)
+
+    assert sum(unpacked) <= (1 << 20) + run_tree._PART
+    problems = tree.problems | tree.astray
+    problems |= {} if tree.judged is None else tree.judged.problems
+    assert [name.rpartition("/")[2] for name in problems] == [where.rpartition("/")[2]]
+
+
 def test_archive_packed_without_bounds_is_not_unpacked(run, tmp_path):
     """Some ways to pack give out any amount at once, whatever is asked for."""
     path = zipped(run, tmp_path / "a.zip")

@@ -67,6 +67,9 @@ def _warn(runs: Runs) -> None:
     more = len(runs.unreadable) - MAX_NAMED
     if more > 0:
         print(f"warning: left out: {more} more", file=sys.stderr)
+    for run in runs:
+        for sentence in run.files.unfit:
+            print(f"warning: {escape(run.name)}: {escape(sentence)}", file=sys.stderr)
 
 
 def _lines(runs: Runs, exported: Exported, following: str) -> Iterator[str]:

@@ -156,7 +156,7 @@ def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
         )
     found = measure_raters(task, labels)
     fields = accuracy_to_json(task, labels, found)
-    path = write_accuracy(task, fields)
+    path = write_accuracy(task, labels, fields)
     return output.finish([*accuracy_lines(labels, found), f"Kept in {escape(str(path))}"], fields)
 
 

@@ -89,8 +89,11 @@ def _is_page(path: Path) -> bool:
 
 
 def _beside(path: Path, files: RunFiles) -> Path:
-    """Return the path of a report beside the run."""
+    """Return the path of a report beside the run; nothing is written into a bundle."""
+    from uncensoring_chinese_models.runs import judged_folder  # noqa: PLC0415
+
     named = path.resolve()
-    if files.judged:
-        return named.with_name(f"{named.name}.judged") / "report.html"
+    judged = judged_folder(named)
+    if files.judged and judged.parent == named.parent and path.is_dir():
+        return judged / "report.html"
     return named.with_name(f"{named.stem if path.is_file() else named.name}.report.html")

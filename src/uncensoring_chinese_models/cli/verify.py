@@ -24,7 +24,7 @@ EXIT_CODES = {"holds": 0, "wrong": CorruptRunError.exit_code, "not done": 7}
 
 
 def verify(run_dir: str, *, json: bool = False) -> int:
-    """Check a run against its journal, offline: hashes, replay, quotes, every figure.
+    """Check a run against its journal, offline: hashes, replay, quotes, figures, judgements.
 
     Sends nothing, needs no key and changes nothing in the run. Exits with 0 if everything holds,
     with 4 if something is wrong, and with 7 if not everything could be checked.
@@ -79,7 +79,7 @@ def bundle(run_dir: str, *, out: str | None = None, keep_found: bool = False) ->
 def _lines(run_dir: str, result: Verification) -> Iterator[str]:
     yield f"Verify {run_dir}"
     for check in result.checks:
-        yield f"  {check.name:<9} {check.shown:<11} {check.said}"
+        yield f"  {check.name:<10} {check.shown:<11} {check.said}"
     for name, digest in result.sha256.items():
         what = "the archive" if name == "archive" else name
         yield f"sha256 of {what}: {digest}"

@@ -74,7 +74,7 @@ class JudgeModel(Settings):
     """Endpoint of the judge; OpenRouter by default."""
     max_tokens: int = Field(default=1000, ge=1)
     """Max tokens of one judgement, with reasoning."""
-    temperature: float = Field(default=0, ge=0, le=2)
+    temperature: float = Field(default=0.0, ge=0, le=2)
     """Sampling temperature."""
     re_asks: int = Field(default=1, ge=0, le=10)
     """How often a judge is asked again after an invalid reply."""

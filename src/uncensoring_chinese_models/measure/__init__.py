@@ -33,16 +33,22 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.truth import builtin_truth
     from uncensoring_chinese_models.measure.inference.tests import exclusive_contrast, holm, mcnemar
     from uncensoring_chinese_models.measure.judges.panel import Panel
+    from uncensoring_chinese_models.measure.judges.questioning import JudgeTask, replay_judges
     from uncensoring_chinese_models.measure.judging import (
+        JudgedRun,
         JudgeSettings,
         RunJudged,
         folder_beside,
         judge_run,
         judge_settings_for,
+        judged_run,
     )
     from uncensoring_chinese_models.measure.labels import (
         LabelTask,
+        draw_rows,
+        label_task,
         open_label_task,
+        parse_sheet,
         read_sheet,
         write_sheet,
     )
@@ -71,6 +77,7 @@ if TYPE_CHECKING:
         accuracy_lines,
         accuracy_to_json,
         measure_raters,
+        rater_accuracies,
         write_accuracy,
     )
     from uncensoring_chinese_models.measure.score.run import score_run
@@ -87,7 +94,9 @@ __all__ = [
     "FactVerdict",
     "Facts",
     "JudgeSettings",
+    "JudgeTask",
     "Judged",
+    "JudgedRun",
     "LabelTask",
     "Likelihood",
     "Matrix",
@@ -111,22 +120,28 @@ __all__ = [
     "builtin_worlds",
     "choice_of",
     "compare_runs",
+    "draw_rows",
     "exclusive_contrast",
     "first_calls",
     "folder_beside",
     "holm",
     "judge_run",
     "judge_settings_for",
+    "judged_run",
+    "label_task",
     "likelihood_to_json",
     "load_facts",
     "mcnemar",
     "measure_raters",
     "open_label_task",
     "parse_facts",
+    "parse_sheet",
     "probe_config",
     "problems_of",
+    "rater_accuracies",
     "read_facts",
     "read_sheet",
+    "replay_judges",
     "samples_to_decide",
     "score_facts",
     "score_lines",

@@ -1,11 +1,15 @@
-"""Judge a stored run against a facts file, by patterns or with judges; keep it beside the run."""
+"""Judge a stored run against a facts file, by patterns or with judges; keep it beside the run.
+
+What is written follows from the run, the text of the facts file, and the journal of the judges.
+`ucm judge` writes it, and `ucm verify` derives it again, with the same functions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import ValidationError
 
@@ -21,17 +25,23 @@ from uncensoring_chinese_models.measure.answers import (
     judge_asked,
     match_audit,
 )
-from uncensoring_chinese_models.measure.facts.schema import Facts, load_facts, parse_facts
-from uncensoring_chinese_models.measure.judges.ask import JudgeResults, ask_judges
+from uncensoring_chinese_models.measure.facts.schema import (
+    Facts,
+    load_facts,
+    parse_facts,
+    read_facts,
+)
 from uncensoring_chinese_models.measure.judges.panel import Panel, decide_sample, make_panel
+from uncensoring_chinese_models.measure.judges.questioning import JudgeTask
 from uncensoring_chinese_models.measure.judges.request import judge_request_for
 from uncensoring_chinese_models.measure.likelihood import Likelihood, StoredScores, choose
 from uncensoring_chinese_models.measure.matrix import Matrix, build_matrix
 from uncensoring_chinese_models.models import Notice
 from uncensoring_chinese_models.runs import (
-    JUDGED,
     RunFiles,
     RunStore,
+    judged_folder,
+    judged_sha256,
     read_finished_run,
     read_header,
     read_responses,
@@ -40,7 +50,9 @@ from uncensoring_chinese_models.runs import (
 from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.config import AuditConfig, JudgeModel
+    from uncensoring_chinese_models.measure.judges.questioning import JudgeResults
+    from uncensoring_chinese_models.measure.judges.request import JudgeRequest
     from uncensoring_chinese_models.models import Notify
 
 
@@ -114,15 +126,95 @@ class RunJudged:
         return self.path.with_name(f"{self.facts.topic}.judges.json")
 
 
+class JudgedRun(NamedTuple):
+    """A finished run and the facts that it is judged by; all judgements of it follow from these."""
+
+    head: Json
+    """What each file of judgements begins with: the run, its summary, and the facts file."""
+    facts: Facts
+    asked: tuple[Asked, ...]
+    """The samples that were asked for a fact; none in an audit."""
+    judged: tuple[Judged, ...]
+    likelihood: Likelihood | None
+
+    @property
+    def run(self) -> str:
+        """The name that evidence of the run carries, whatever its folder is called."""
+        return str(self.head["run"])
+
+    @property
+    def matrix(self) -> Matrix | None:
+        """The verdicts by patterns; None if the run did not ask for each of these facts."""
+        if not self.asked:
+            return None
+        return build_matrix(self.facts.topic, self.judged, self.likelihood)
+
+    def by_patterns(self, package: str) -> Json:
+        """Return the content of `TOPIC.json`."""
+        matrix = self.matrix
+        stored: Json = {**self.head, "package": package, "judge": "patterns"}
+        stored["matrix"] = None if matrix is None else matrix.as_json()
+        return stored | {"judged": [asdict(each) for each in self.judged]}
+
+    def by_judges(self, panel: Panel, package: str) -> Json:
+        """Return the content of `TOPIC.judges.json`."""
+        return {**self.head, "package": package, **panel.as_json()}
+
+    def requests(self, *, every: bool) -> list[JudgeRequest | None]:
+        """Return the request for each sample; None where judges are not asked."""
+        return [
+            judge_request_for(each) if each.has_text and (every or not is_plain(each)) else None
+            for each in self.asked
+        ]
+
+    def panel(
+        self,
+        judges: Sequence[JudgeModel],
+        requests: Sequence[JudgeRequest | None],
+        results: JudgeResults,
+    ) -> Panel:
+        """Return what judges and patterns say together."""
+        judgements = iter(results.judgements)
+        samples = [
+            decide_sample(patterns, request, () if request is None else next(judgements))
+            for patterns, request in zip(self.judged, requests, strict=True)
+        ]
+        models = [judge.model for judge in judges]
+        return make_panel(self.facts.topic, models, samples, results.spend, self.likelihood)
+
+
+def judged_run(files: RunFiles, facts_text: str) -> JudgedRun:
+    """Judge the samples of a finished run by patterns.
+
+    Raises:
+        ConfigError: the text is not that of a facts file.
+        CorruptRunError: a file of the run is not what a run writes.
+    """
+    facts = parse_facts(
+        facts_text.encode("utf-8"), f"the facts file that {files.name} is judged by"
+    )
+    responses = read_responses(files.responses)
+    asked = tuple(asked_samples(responses, facts))
+    judged = [judge_asked(each) for each in asked] or match_audit(responses, facts)
+    head: Json = {
+        "run": files.ended.get("run") or files.name,
+        "summary_sha256": files.summary_sha256,
+        "topic": facts.topic,
+        "facts_sha256": judged_sha256({"facts": facts_text}),
+        "facts": facts_text,
+    }
+    return JudgedRun(head, facts, asked, tuple(judged), _likelihood_of(files, facts))
+
+
 def judge_run(
     folder: Path,
     facts_name: str | None = None,
     judge_settings: JudgeSettings | None = None,
-    show: Callable[[Json], None] | None = None,
+    show: Callable[[], None] | None = None,
 ) -> RunJudged:
     """Judge the samples of a finished run, and write the judgements beside it.
 
-    `show` is called with each judgement as soon as it is stored.
+    `show` is called as soon as judgements are stored; the page that shows them is gone by then.
 
     Raises:
         BudgetExceededError: the budget does not cover the judges; received judgements are kept.
@@ -132,79 +224,59 @@ def judge_run(
         CorruptRunError: its files differ from those that its summary lists.
     """
     files = read_finished_run(folder)
-    responses = read_responses(files.responses)
-    facts = facts_for(folder, facts_name)
-    asked = list(asked_samples(responses, facts))
-    judged = [judge_asked(each) for each in asked] or match_audit(responses, facts)
-    likelihood = _likelihood_of(files, facts)
-    matrix = build_matrix(facts.topic, judged, likelihood) if asked else None
-    path = folder_beside(folder) / f"{facts.topic}.json"
-    result = RunJudged(facts, tuple(judged), matrix, path)
-    run = folder.resolve().name
-    stored: Json = {"run": run, "package": __version__, "judge": "patterns", "topic": facts.topic}
-    matrix_json = None if matrix is None else matrix.as_json()
-    stored |= {"matrix": matrix_json, "judged": [asdict(each) for each in judged]}
-    store = RunStore(path.parent)
-    path.parent.mkdir(exist_ok=True)
-    store.write_judged(path.name, stored)
+    subject = judged_run(files, facts_text_for(files, folder, facts_name))
+    store = RunStore(folder_beside(folder))
+    path = store.folder / f"{subject.facts.topic}.json"
+    store.folder.mkdir(exist_ok=True)
+    store.write_judged(path.name, subject.by_patterns(__version__))
     if show is not None:
-        show(stored)
+        show()
+    result = RunJudged(subject.facts, subject.judged, subject.matrix, path)
     if judge_settings is None or not judge_settings.config.judge_model:
         return result
-    if not asked:
-        judge_settings.notify(
-            Notice("Judges were not asked: this run did not ask for each of these facts.")
-        )
-        return result
-    panel = _panel(result, asked, judge_settings, run)
-    stored = {"run": run, "package": __version__, "topic": facts.topic, **panel.as_json()}
-    store.write_judged(result.panel_path.name, stored)
-    if show is not None:
-        show(stored)
-    return replace(result, panel=panel)
-
-
-def _panel(
-    result: RunJudged, asked: Sequence[Asked], judge_settings: JudgeSettings, run: str
-) -> Panel:
-    """Send the samples that patterns cannot decide to the judges."""
-    requests = [
-        judge_request_for(each)
-        if each.has_text and (judge_settings.every or not is_plain(each))
-        else None
-        for each in asked
-    ]
+    requests = subject.requests(every=judge_settings.every)
     sent = [request for request in requests if request is not None]
-    results = JudgeResults((), {})
-    if sent:
-        results = ask_judges(
-            judge_settings.config, sent, run, result.path.parent, judge_settings.notify
-        )
-    judgements = iter(results.judgements)
-    samples = [
-        decide_sample(patterns, request, () if request is None else next(judgements))
-        for patterns, request in zip(result.judged, requests, strict=True)
-    ]
-    judges = [judge.model for judge in judge_settings.config.judge_model]
-    likelihood = None if result.matrix is None else result.matrix.likelihood
-    return make_panel(result.facts.topic, judges, samples, results.spend, likelihood)
+    if not sent:
+        why = "patterns decided every sample that has text"
+        if not subject.asked:
+            why = "this run did not ask for each of these facts"
+        judge_settings.notify(Notice(f"Judges were not asked: {why}."))
+        return result
+    from uncensoring_chinese_models.measure.judges.ask import (  # noqa: PLC0415 -- loads HTTP
+        ask_judges,
+    )
+
+    config = judge_settings.config
+    task = JudgeTask(subject.head, config.judge_model, judge_settings.every)
+
+    def end() -> None:
+        store.remove_judged(result.panel_path.name)
+
+    results = ask_judges(config, sent, task, store.folder, judge_settings.notify, end)
+    panel = subject.panel(config.judge_model, requests, results)
+    store.write_judged(result.panel_path.name, subject.by_judges(panel, __version__))
+    if show is not None:
+        show()
+    return replace(result, panel=panel)
 
 
 def folder_beside(folder: Path) -> Path:
     """Return the folder beside a run that holds its judgements; refuse it if it is a link."""
-    named = folder if folder.name not in ("", "..") else folder.resolve()
-    found = named.with_name(named.name + JUDGED)
+    found = judged_folder(folder)
     refuse_link(found)
     return found
 
 
-def facts_for(folder: Path, name: str | None) -> Facts:
-    """Return the facts of this name or path, else those of the run's own journal.
+def facts_text_for(files: RunFiles, folder: Path, name: str | None) -> str:
+    """Return the text of the facts file of this name or path, else of the run's own.
 
     Raises:
-        ConfigError: there are no such facts, or they are wrong.
+        ConfigError: there is no such file, it is wrong, or the run was made without facts.
     """
-    return load_facts(name) if name else facts_of(folder)
+    if name:
+        load_facts(name)  # says what is wrong with it by its name
+        return read_facts(name).decode("utf-8")
+    return _own_facts(files.header, folder)
 
 
 def facts_of(folder: Path) -> Facts:
@@ -213,13 +285,18 @@ def facts_of(folder: Path) -> Facts:
     Raises:
         ConfigError: it was made without facts.
     """
-    text = read_header(folder / "journal.jsonl").get("facts")
+    text = _own_facts(read_header(folder / "journal.jsonl"), folder)
+    return parse_facts(text.encode("utf-8"), f"the facts in {folder.name}")
+
+
+def _own_facts(header: Json, folder: Path) -> str:
+    text = header.get("facts")
     if not isinstance(text, str):
         raise ConfigError(
             f"{folder} was made without a facts file; name one with --facts TOPIC (see ucm facts "
             "list) or --facts FILE."
         )
-    return parse_facts(text.encode("utf-8"), f"the facts in {folder.name}")
+    return text
 
 
 def _likelihood_of(run: RunFiles, facts: Facts) -> Likelihood | None:

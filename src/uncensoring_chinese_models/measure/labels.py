@@ -2,7 +2,8 @@
 
 The sheet names no arm, model or verdict. Rows are in random order, candidates in the order in which
 judges see them. The column `form` says how a text came about, which nearly gives the arm away. A key
-file beside the sheet says which row is which sample, with a hash to check it.
+file beside the sheet says which row is which sample, with a hash to check it. The key follows from the
+run, the facts file and the seed; what a person filled in follows from nothing.
 """
 
 from __future__ import annotations
@@ -20,20 +21,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
-from uncensoring_chinese_models.measure.answers import Asked, asked_samples
+from uncensoring_chinese_models.measure.answers import Asked
 from uncensoring_chinese_models.measure.judges.request import (
     NONE,
     OTHER,
     form_of,
     judge_request_for,
 )
-from uncensoring_chinese_models.measure.judging import facts_for, folder_beside
+from uncensoring_chinese_models.measure.judging import (
+    JudgedRun,
+    facts_text_for,
+    folder_beside,
+    judged_run,
+)
 from uncensoring_chinese_models.runs import (
     Place,
     RunStore,
     lock_file,
     read_finished_run,
-    read_responses,
     unlock_file,
 )
 from uncensoring_chinese_models.text import harmless, preview
@@ -53,6 +58,8 @@ _NUMBER = re.compile(
 )
 """Text that a spreadsheet reads as a number or a date, and saves in another form."""
 _OVERLOOKED = re.compile(r"[\s']+")
+_SAME = ("run", "summary_sha256", "facts_sha256")
+"""What a key and its run must agree on."""
 _DENIES = {"yes": True, "no": False, "": False}
 
 
@@ -60,9 +67,14 @@ class LabelTask(NamedTuple):
     """The samples of a run that can be labelled, and the files for their labels."""
 
     folder: Path
-    topic: str
-    run: str
+    head: Json
+    """The run, its summary, and the facts file; each file but the sheet begins with them."""
     asked: dict[Place, Asked]
+
+    @property
+    def topic(self) -> str:
+        """The name of the facts file."""
+        return str(self.head["topic"])
 
     @property
     def sheet(self) -> Path:
@@ -82,16 +94,21 @@ def open_label_task(folder: Path, facts_name: str | None = None) -> LabelTask:
         ConfigError: the run did not ask for facts, or there are no facts for it.
         RunStoreError: the folder is not a run, or the run has not finished.
     """
-    responses = read_responses(read_finished_run(folder).responses)
-    facts = facts_for(folder, facts_name)
-    asked = [each for each in asked_samples(responses, facts) if each.has_text]
-    if not asked:
+    files = read_finished_run(folder)
+    subject = judged_run(files, facts_text_for(files, folder, facts_name))
+    task = label_task(folder_beside(folder), subject)
+    if not task.asked:
         raise ConfigError(
-            f"{folder} holds no sample with text that was asked for a fact of {facts.topic}, so "
+            f"{folder} holds no sample with text that was asked for a fact of {task.topic}, so "
             "there is nothing to label; label a run of ucm probe."
         )
-    by_place = {_place(each): each for each in asked}
-    return LabelTask(folder_beside(folder), facts.topic, folder.resolve().name, by_place)
+    return task
+
+
+def label_task(folder: Path, subject: JudgedRun) -> LabelTask:
+    """Return the samples of a judged run that can be labelled; the files lie in the folder."""
+    asked = {_place(each): each for each in subject.asked if each.has_text}
+    return LabelTask(folder, subject.head, asked)
 
 
 def _place(asked: Asked) -> Place:
@@ -109,6 +126,18 @@ def write_sheet(task: LabelTask, n: int, seed: int) -> int:
     """
     if n < 1:
         raise ConfigError(f"--n must be 1 or more, not {n}.")
+    told, requests = draw_rows(task, n, seed)
+    task.folder.mkdir(exist_ok=True)
+    with _locked(task.key):
+        _refuse_to_replace(task, told)
+        store = RunStore(task.folder)
+        store.write_labels(task.key.name, told)
+        store.write_bytes(task.sheet.name, _sheet(requests))
+    return len(requests)
+
+
+def draw_rows(task: LabelTask, n: int, seed: int) -> tuple[Json, list[JudgeRequest]]:
+    """Draw samples at random; return the content of the key, and the rows."""
     places = sorted(task.asked)
     drawn = random.Random(seed).sample(places, min(n, len(places)))  # noqa: S311 -- a lot, no secret
     requests = [judge_request_for(task.asked[place]) for place in drawn]
@@ -124,15 +153,7 @@ def write_sheet(task: LabelTask, n: int, seed: int) -> int:
         }
         for number, (place, request) in enumerate(zip(drawn, requests, strict=True), 1)
     ]
-    told: Json = {"run": task.run, "topic": task.topic, "seed": seed, "drawn_from": len(places)}
-    told |= {"rows": rows}
-    task.folder.mkdir(exist_ok=True)
-    with _locked(task.key):
-        _refuse_to_replace(task, told)
-        store = RunStore(task.folder)
-        store.write_judged(task.key.name, told)
-        store.write_bytes(task.sheet.name, _sheet(requests))
-    return len(rows)
+    return {**task.head, "seed": seed, "drawn_from": len(places), "rows": rows}, requests
 
 
 @contextmanager
@@ -151,17 +172,23 @@ def _locked(key: Path) -> Iterator[None]:
 def _refuse_to_replace(task: LabelTask, told: Json) -> None:
     """Refuse to replace a sheet that is filled in, or the key of a sheet that is elsewhere."""
     if task.sheet.exists():
-        for row in _rows(task.sheet):
-            if row["says"].strip() or row["denies"].strip():
-                raise ConfigError(
-                    f"{task.sheet}: row {_number(task.sheet, row)} of this sheet is filled in, so "
-                    "it was not replaced; move it and its key elsewhere first."
-                )
+        row = _filled_in(task)
+        if row is not None:
+            raise ConfigError(
+                f"{task.sheet}: row {_number(task.sheet, row)} of this sheet is filled in, so "
+                "it was not replaced; move it and its key elsewhere first."
+            )
     elif task.key.stat().st_size and _key_told(task) != told:
         raise ConfigError(
             f"{task.key} belongs to a sheet that is not beside it and may be in use, so no new "
             "sheet was drawn; read that sheet with --read FILE, or delete its key first."
         )
+
+
+def _filled_in(task: LabelTask) -> Mapping[str, str] | None:
+    """Return a row of the sheet that is filled in, if there is one."""
+    rows = _rows(_content(task.sheet), task.sheet)
+    return next((row for row in rows if row["says"].strip() or row["denies"].strip()), None)
 
 
 def _cells(request: JudgeRequest) -> list[str]:
@@ -212,19 +239,46 @@ class Labels:
 
     stated: dict[Place, bool]
     unfilled: int
+    sheet: bytes = b""
+    """The file that they were read from."""
 
 
 def read_sheet(task: LabelTask, path: Path) -> Labels:
     """Read a sheet that is filled in, in whole or in part.
 
     Raises:
-        ConfigError: the file is not such a sheet, or a row is wrong; the message names the row.
+        ConfigError: the file is not such a sheet, or a row is wrong; the message names the row. Or
+            another sheet beside the run is filled in, too.
         RunStoreError: the key of the sheet is missing.
     """
-    key = _read_key(task)
+    try:
+        told = task.key.read_bytes()
+    except OSError as err:
+        raise RunStoreError(
+            f"{task.key} cannot be read ({err.strerror}), so it is not known which row is "
+            "which sample; draw a new sheet."
+        ) from err
+    labels = parse_sheet(task, told, _content(path), path)
+    is_other = task.sheet.exists() and _content(task.sheet) != labels.sheet
+    if is_other and _filled_in(task) is not None:
+        raise ConfigError(
+            f"{task.sheet} is filled in, too, and differs from {path}; nothing was counted. The "
+            "sheet that counts is kept beside the run: move the other one elsewhere first."
+        )
+    return labels
+
+
+def parse_sheet(task: LabelTask, told: bytes, content: bytes, path: Path) -> Labels:
+    """Return the labels in the bytes of a sheet, given those of its key; the path is for messages.
+
+    Raises:
+        ConfigError: it is not such a sheet, or a row is wrong; the message names the row.
+        CorruptRunError: the key is not one, or that of another run's sheet.
+    """
+    key = _parse_key(task, told)
     stated: dict[Place, bool] = {}
     seen: set[int] = set()
-    for row in _rows(path):
+    for row in _rows(content, path):
         number = _number(path, row)
         known = key.get(number)
         if known is None or number in seen:
@@ -240,7 +294,7 @@ def read_sheet(task: LabelTask, path: Path) -> Labels:
         answer = _answer(f"{path}: row {number}", row, known["options"])
         if answer is not None:
             stated[known["iteration"], known["arm"], known["sample"]] = answer
-    return Labels(stated, len(key) - len(stated))
+    return Labels(stated, len(key) - len(stated), content)
 
 
 def _hash_of(row: Mapping[str, str], options: Mapping[str, str]) -> str:
@@ -257,30 +311,33 @@ def _key_told(task: LabelTask) -> Json | None:
     return told if isinstance(told, dict) else None
 
 
-def _read_key(task: LabelTask) -> dict[int, Json]:
+def _parse_key(task: LabelTask, content: bytes) -> dict[int, Json]:
     try:
-        told = json.loads(task.key.read_bytes())
+        told = json.loads(content)
         rows = {int(row["row"]): row for row in told["rows"]}
         places = [(row["iteration"], row["arm"], row["sample"]) for row in rows.values()]
-        is_ours = told["run"] == task.run and all(place in task.asked for place in places)
+        is_ours = all(told[name] == task.head[name] for name in _SAME)
+        is_ours = is_ours and all(place in task.asked for place in places)
         is_ours = is_ours and all(row["sha256"] for row in rows.values())
-    except OSError as err:
-        raise RunStoreError(
-            f"{task.key} cannot be read ({err.strerror}), so it is not known which row is "
-            "which sample; draw a new sheet."
-        ) from err
     except (ValueError, KeyError, TypeError) as err:
         raise CorruptRunError(f"{task.key} is not the key of a sheet ({err}).") from err
     if not is_ours:
-        raise CorruptRunError(f"{task.key} is the key of another run's sheet.")
+        raise CorruptRunError(
+            f"{task.key} is the key of a sheet of another run, or was made by another facts file."
+        )
     return rows
 
 
-def _rows(path: Path) -> Iterator[Mapping[str, str]]:
+def _content(path: Path) -> bytes:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes()
     except OSError as err:
         raise ConfigError(f"{path} cannot be read: {err.strerror}.") from err
+
+
+def _rows(content: bytes, path: Path) -> Iterator[Mapping[str, str]]:
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(f"{path} is not UTF-8; save it as CSV UTF-8.") from None
     for delimiter in ",;\t":

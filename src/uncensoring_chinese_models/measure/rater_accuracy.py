@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -54,11 +55,23 @@ class RaterAccuracy:
 
 
 def measure_raters(task: LabelTask, labels: Labels) -> tuple[RaterAccuracy, ...]:
-    """Compare the patterns, and the judges if the run has any, with the labels."""
-    return tuple(_accuracy(name, found, labels) for name, found in _raters(task).items())
+    """Compare the patterns, and the judges if the run has any, with the labels.
+
+    Raises:
+        CorruptRunError: the file of the judges is not one, or does not fit the run and the facts.
+    """
+    path = task.folder / f"{task.topic}.judges.json"
+    return rater_accuracies(task, labels, path.read_bytes() if path.exists() else None)
 
 
-def _raters(task: LabelTask) -> dict[str, Verdicts]:
+def rater_accuracies(
+    task: LabelTask, labels: Labels, judges: bytes | None
+) -> tuple[RaterAccuracy, ...]:
+    """Compare the patterns, and the judges whose file holds these bytes, with the labels."""
+    return tuple(_accuracy(name, found, labels) for name, found in _raters(task, judges).items())
+
+
+def _raters(task: LabelTask, judges: bytes | None) -> dict[str, Verdicts]:
     """Return the verdicts of each rater."""
     raters: dict[str, Verdicts] = {
         "patterns": {
@@ -66,10 +79,15 @@ def _raters(task: LabelTask) -> dict[str, Verdicts]:
         }
     }
     path = task.folder / f"{task.topic}.judges.json"
-    if not path.exists():
+    if judges is None:
         return raters
     try:
-        told = json.loads(path.read_bytes())
+        told = json.loads(judges)
+        if any(told[name] != value for name, value in task.head.items()):
+            raise CorruptRunError(
+                f"{path} judges another run, or by another facts file; nothing was counted. Run "
+                "ucm judge with its judges again, or remove that file."
+            )
         names = [each["model"] for each in told["judges"]]
         entries = {
             (each["iteration"], each["arm"], each["sample"]): each for each in told["judged"]
@@ -124,7 +142,8 @@ def _share(said: Sequence[bool | None]) -> Share:
 
 def accuracy_to_json(task: LabelTask, labels: Labels, found: Sequence[RaterAccuracy]) -> Json:
     """Return the accuracy of the raters as JSON."""
-    told: Json = {"run": task.run, "package": __version__, "topic": task.topic}
+    told: Json = {**task.head, "package": __version__}
+    told["sheet_sha256"] = hashlib.sha256(labels.sheet).hexdigest()
     told |= {"labelled": len(labels.stated), "unfilled": labels.unfilled}
     return told | {
         "stated": sum(labels.stated.values()),
@@ -132,10 +151,11 @@ def accuracy_to_json(task: LabelTask, labels: Labels, found: Sequence[RaterAccur
     }
 
 
-def write_accuracy(task: LabelTask, told: Json) -> Path:
-    """Write the accuracy of the raters beside the run; return the path."""
-    name = f"{task.topic}.labels.json"
-    RunStore(task.folder).write_judged(name, told)
+def write_accuracy(task: LabelTask, labels: Labels, told: Json) -> Path:
+    """Write the sheet and the accuracy of the raters beside the run; return the path of the latter."""
+    name, store = f"{task.topic}.labels.json", RunStore(task.folder)
+    store.write_bytes(task.sheet.name, labels.sheet)
+    store.write_labels(name, told)
     return task.folder / name
 
 

@@ -10,14 +10,18 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runner.checkup import run_checkup
     from uncensoring_chinese_models.runner.judging import judge_and_report
     from uncensoring_chinese_models.runner.planning import plan
+    from uncensoring_chinese_models.runner.rejudging import JudgedFinding, Rejudged, rejudge
     from uncensoring_chinese_models.runner.replaying import Replayed, journals_before_resume, replay
     from uncensoring_chinese_models.runner.run import run_job
 
 __all__ = [
+    "JudgedFinding",
+    "Rejudged",
     "Replayed",
     "journals_before_resume",
     "judge_and_report",
     "plan",
+    "rejudge",
     "replay",
     "run_checkup",
     "run_job",

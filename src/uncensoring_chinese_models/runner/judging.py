@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.measure import folder_beside, judge_run
@@ -12,7 +11,6 @@ from uncensoring_chinese_models.runs import RunStore, read_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.measure import JudgeSettings, RunJudged
 
 
@@ -21,11 +19,11 @@ def judge_and_report(
 ) -> RunJudged:
     """Judge a finished run; write the judgements and a report that shows them beside it.
 
+    The report is the one that `ucm report` writes there: it shows all judgements that fit the run.
     Raises what `judge_run` raises. Judgements that were stored before an error have their report.
     """
 
-    def write_page(judgement: Json) -> None:
-        page = report_html(replace(read_run(folder), judged=(judgement,)))
-        RunStore(folder_beside(folder)).write_page(page)
+    def write_page() -> None:
+        RunStore(folder_beside(folder)).write_page(report_html(read_run(folder)))
 
     return judge_run(folder, facts_name, judge_settings, write_page)

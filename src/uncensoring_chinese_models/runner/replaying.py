@@ -20,6 +20,7 @@ from uncensoring_chinese_models.errors import (
     CorruptRunError,
     FailedCheckError,
     NotRecordedError,
+    RejectedError,
     ResumeMismatchError,
 )
 from uncensoring_chinese_models.models import (
@@ -224,6 +225,19 @@ class Recording(Journal):
         """How many calls have an answer."""
         return sum(held.result is not None for held in self._held.values())
 
+    @property
+    def rejected(self) -> dict[str, RejectedError]:
+        """The calls that a server rejected, by name; those that ended a judging have no answer."""
+        return {
+            name: attempt.result
+            for (name, _), attempt in self._attempts.items()
+            if isinstance(attempt.result, RejectedError)
+        }
+
+    def last_request(self, name: str) -> str:
+        """Return the hash of the request with which a call was last sent."""
+        return self._held[name].request
+
     def answer(self, call: Call) -> Reply | ClientError | None:
         """Return what this call was answered with."""
         name = str(call.key)
@@ -331,6 +345,9 @@ class MemoryStore(RunStore):
 
     def _remove(self, name: str) -> None:
         del self.files[name]
+
+    def _holds(self, name: str, content: bytes) -> bool:
+        return self.files.get(name) == content
 
     def _write(self, name: str, content: bytes) -> None:
         self.files[name] = content

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from uncensoring_chinese_models.errors import ConfigError, RunStoreError
 from uncensoring_chinese_models.runs.chain import is_run_header
-from uncensoring_chinese_models.runs.reading import JUDGED
-from uncensoring_chinese_models.runs.untrusted import BUNDLED, GIVEN, MANIFEST, read_header
+from uncensoring_chinese_models.runs.untrusted import BUNDLED, GIVEN, JUDGED, MANIFEST, read_header
 
 MAX_LEVELS = 8
 """A run may lie at most so many levels below the folder that is searched."""

@@ -17,19 +17,22 @@ from uncensoring_chinese_models.config import parse_mapping
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
 from uncensoring_chinese_models.runs.chain import parse_header
 from uncensoring_chinese_models.runs.store import RunStore
-from uncensoring_chinese_models.runs.untrusted import read_folder, read_run_tree
+from uncensoring_chinese_models.runs.untrusted import read_run_tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from uncensoring_chinese_models.domain import Json, RunKind
+    from uncensoring_chinese_models.runs.untrusted import RunTree
 
 _OWN = re.compile(r"(summary|doctor|likelihood|(auditor_turns|audited_responses)/[0-9]+)\.json")
 """The JSON files of a run; what else lies in its folder is not read."""
 _UNUSABLE = re.compile(r"auditor_turns/([0-9]{1,9})\.failed-([0-9]{1,9})\.json")
 """The files of replies that could not be used: the iteration, and which of its replies."""
-JUDGED = ".judged"
-"""The suffix of the folder beside a run that holds its judgements."""
+JUDGEMENT = re.compile(r"(?P<topic>[A-Za-z0-9_-]+)(?P<judges>\.judges)?\.json")
+"""The names of judgements: of the patterns by a facts file, and of the judges."""
+LABELS = (".labels.key.json", ".labels.json", ".labels.csv")
+"""How the names of a sheet's key, of what the sheet says of raters, and of the sheet end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class RunFiles:
     likelihood: Json | None = None
     judged: tuple[Json, ...] = ()
     """The judgements of `ucm judge`, by facts file; those of judges come before those of patterns."""
+    unfit: tuple[str, ...] = ()
+    """Which judgements do not fit this run and are left out, and why; one sentence for each."""
     journal: bytes = b""
     header: Json = field(default_factory=dict)
     """The first line of the journal; empty if there is none yet."""
@@ -94,9 +99,8 @@ def read_run(path: Path) -> RunFiles:
     """
     tree = read_run_tree(path)
     is_folder = path.is_dir()
-    beside = _judged_beside(path) if is_folder else ()
     name = path.resolve().name if is_folder else path.stem
-    return parse_run(name, tree.files, beside, path if is_folder else None)
+    return parse_run(name, tree.files, tree.judged, path if is_folder else None)
 
 
 def read_finished_run(folder: Path) -> RunFiles:
@@ -120,9 +124,12 @@ def read_finished_run(folder: Path) -> RunFiles:
 
 
 def parse_run(
-    name: str, files: Mapping[str, bytes], judged: tuple[Json, ...] = (), folder: Path | None = None
+    name: str,
+    files: Mapping[str, bytes],
+    beside: RunTree | None = None,
+    folder: Path | None = None,
 ) -> RunFiles:
-    """Return what the bytes of a run's files hold.
+    """Return what the bytes of a run's files, and of the judgements beside it, hold.
 
     Raises:
         CorruptRunError: a file is not JSON, or not what a run writes there; or the journal does not
@@ -143,6 +150,8 @@ def parse_run(
             f"{name}/journal.jsonl does not begin with a header that this version can read; "
             "ucm verify says what is wrong with it."
         )
+    digest = None if summary is None else hashlib.sha256(files["summary.json"]).hexdigest()
+    judged, unfit = ((), ()) if beside is None else _judged(beside, digest)
     return RunFiles(
         name,
         parse_mapping(files.get("config.yaml", b"{}"), f"{name}/config.yaml"),
@@ -152,28 +161,64 @@ def parse_run(
         found.get("doctor.json"),
         found.get("likelihood.json"),
         judged,
+        unfit,
         journal,
         header,
         folder,
-        None if summary is None else hashlib.sha256(files["summary.json"]).hexdigest(),
+        digest,
         _unusable(found),
     )
 
 
-def _judged_beside(folder: Path) -> tuple[Json, ...]:
-    """Return the judgements beside a run; those of judges first, since they look closer."""
-    resolved = folder.resolve()
-    beside = resolved.with_name(resolved.name + JUDGED)
-    if beside.is_symlink() or not beside.is_dir():
-        return ()
-    try:
-        files = read_folder(beside).files
-    except OSError as err:
-        raise RunStoreError(f"{beside} cannot be read: {err.strerror}.") from err
-    names = [name for name in files if name.endswith(".json") and "/" not in name]
-    names.sort(key=lambda name: (not name.endswith(".judges.json"), name))
-    told = [_parsed(f"{beside.name}/{name}", files[name]) for name in names]
-    return tuple(each for each in told if each.get("run") == resolved.name)
+# --- the judgements beside a run ----------------------------------------------------------------
+
+
+def is_judged_file(name: str) -> bool:
+    """Tell whether `ucm judge` or `ucm label` writes a file of this name beside a run."""
+    is_ours = JUDGEMENT.fullmatch(name) or ("/" not in name and name.endswith(LABELS))
+    return bool(is_ours) or name in ("journal.jsonl", "report.html")
+
+
+def judged_sha256(judgement: Json) -> str | None:
+    """Return the sha256 of the facts file whose text a judgement holds; None if it holds none."""
+    text = judgement.get("facts")
+    if not isinstance(text, str):
+        return None
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _judged(beside: RunTree, summary: str | None) -> tuple[tuple[Json, ...], tuple[str, ...]]:
+    """Return the judgements that fit a run, those of judges first, since they look closer.
+
+    Also return which do not fit it, and why. The verdicts themselves are not derived again here.
+    """
+    found: dict[str, Json] = {}
+    unfit = []
+    for name in sorted(filter(JUDGEMENT.fullmatch, beside.files)):
+        told = _parsed(beside.name + name, beside.files[name])
+        topic, _, judges = name.removesuffix(".json").partition(".")
+        problem = _misfit(told, summary)
+        if not problem and judges:
+            patterns = found.get(f"{topic}.json", told)
+            if patterns["facts_sha256"] != told["facts_sha256"]:
+                problem = f"was made by another facts file than {topic}.json"
+        if problem:
+            unfit.append(f"{name} does not fit this run and is left out: it {problem}.")
+        else:
+            found[name] = told
+    names = sorted(found, key=lambda name: (not name.endswith(".judges.json"), name))
+    return tuple(found[name] for name in names), tuple(unfit)
+
+
+def _misfit(told: Json, summary: str | None) -> str:
+    """Return why a judgement is not one of the run with this summary; empty if it may be one."""
+    if summary is None:
+        return "judges a finished run, and this one has no summary.json"
+    if told.get("summary_sha256") != summary:
+        return "judges another run, or another state of this one (summary.json has another sha256)"
+    if judged_sha256(told) is None or told.get("facts_sha256") != judged_sha256(told):
+        return "does not hold the text of the facts file that it names"
+    return ""
 
 
 def _numbered(found: Mapping[str, Json], folder: str) -> tuple[Json, ...]:

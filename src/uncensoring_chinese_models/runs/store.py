@@ -161,7 +161,19 @@ class RunStore:
         self._write_json("likelihood.json", data)
 
     def write_judged(self, name: str, data: Json) -> None:
-        """Write a file of the folder of judgements."""
+        """Write judgements; the page of earlier ones is removed before."""
+        content = _encoded(data)
+        if not self._holds(name, content):
+            self._remove_if_there("report.html")
+            self._write(name, content)
+
+    def remove_judged(self, name: str) -> None:
+        """Remove judgements and their page, which a new judging is about to replace."""
+        self._remove_if_there("report.html")
+        self._remove_if_there(name)
+
+    def write_labels(self, name: str, data: Json) -> None:
+        """Write a file of labels, which the page of judgements does not show."""
         self._write_json(name, data)
 
     def write_bytes(self, name: str, content: bytes) -> None:
@@ -223,12 +235,17 @@ class RunStore:
 
     def _write_json(self, name: str, data: Json) -> None:
         self._written.add(name)
-        text = json.dumps(data, ensure_ascii=False, indent=2)
+        self._write(name, _encoded(data))
+
+    def _remove_if_there(self, name: str) -> None:
         try:
-            content = text.encode("utf-8")
-        except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, but a JSON escape
-            content = json.dumps(data, indent=2).encode("ascii")
-        self._write(name, content + b"\n")
+            if name in self._names():
+                self._remove(name)
+        except OSError as err:
+            raise RunStoreError(
+                f"{self.folder / name} cannot be removed: {err.strerror}. Nothing else was "
+                "changed; make the folder writable, and run the same command again."
+            ) from err
 
     # --- access to the files: a store in memory replaces these ------------------------------------
 
@@ -243,12 +260,16 @@ class RunStore:
     def _remove(self, name: str) -> None:
         (self.folder / name).unlink()
 
+    def _holds(self, name: str, content: bytes) -> bool:
+        path = self.folder / name
+        return path.is_file() and not path.is_symlink() and path.read_bytes() == content
+
     def _write(self, name: str, content: bytes) -> None:
         path = self.folder / name
         try:
             if path.parent != self.folder:
                 refuse_link(path.parent)
-            if path.is_file() and not path.is_symlink() and path.read_bytes() == content:
+            if self._holds(name, content):
                 return  # a replayed run derives the same bytes
             path.parent.mkdir(exist_ok=True)
             replace_file(path, content)
@@ -257,6 +278,15 @@ class RunStore:
                 f"{path} cannot be written: {err.strerror}. Every finished call is kept in "
                 f"the journal; make room, then resume with --resume {self.folder}"
             ) from err
+
+
+def _encoded(data: Json) -> bytes:
+    """Return the bytes of a JSON file."""
+    text = json.dumps(data, ensure_ascii=False, indent=2)
+    try:
+        return text.encode("utf-8") + b"\n"
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, but a JSON escape
+        return json.dumps(data, indent=2).encode("ascii") + b"\n"
 
 
 def refuse_link(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Read the files of a run from a directory or an archive that a stranger may have made.
+"""Read a run, and the judgements beside it, from a directory or archive that a stranger may have made.
 
 No link is followed, nothing is unpacked onto the disk, and no more is read than a run can hold.
 """
@@ -35,8 +35,12 @@ MAX_DEPTH = 8
 MAX_HEADER_BYTES = 1 << 24
 BUNDLED = "run/"
 """The folder of a bundle that holds the run."""
+BUNDLED_JUDGED = "run.judged/"
+"""The folder of a bundle that holds the judgements of the run."""
 GIVEN = ("config.yaml", "journal.jsonl")
 """The files from which all others follow."""
+JUDGED = ".judged"
+"""The suffix of the folder beside a run that holds its judgements."""
 MANIFEST = "MANIFEST.sha256"
 README = "README.txt"
 _PART = 1 << 16
@@ -76,6 +80,10 @@ class RunTree:
     archive_name: str = ""
     beside: list[str] = field(default_factory=list)
     """What lies beside an unpacked bundle."""
+    judged: RunTree | None = None
+    """The folder of judgements beside the run; None if there is none."""
+    name: str = ""
+    """The path of a folder of judgements, as messages show it; empty for a run."""
     size: int = 0
     """How many bytes were read."""
 
@@ -145,8 +153,11 @@ def read_tree(path: Path) -> RunTree:
     try:
         if not path.is_dir():
             tree = _read_archive(path)
+        elif _is_unpacked(path):
+            tree = _read_unpacked(path)
         else:
-            tree = _read_unpacked(path) if _is_unpacked(path) else read_folder(path)
+            tree = read_folder(path)
+            tree.judged = _read_judged(judged_folder(path), tree.size)
     except OSError as err:
         raise RunStoreError(f"{path} cannot be read: {err.strerror}.") from err
     if not {*GIVEN} & {*tree.files, *tree.problems}:
@@ -166,13 +177,42 @@ def read_tree(path: Path) -> RunTree:
 # --- directories --------------------------------------------------------------------------------
 
 
-def read_folder(folder: Path) -> RunTree:
+def judged_folder(folder: Path) -> Path:
+    """Return the folder of judgements of a run: beside it, or inside an unpacked bundle."""
+    if _is_unpacked(folder):
+        return folder / (BUNDLED.rstrip("/") + JUDGED)
+    is_named = folder.name not in ("", "..") and not folder.is_symlink()
+    named = folder if is_named else folder.resolve()
+    return named.with_name(named.name + JUDGED)
+
+
+def _read_judged(folder: Path, size: int) -> RunTree | None:
+    """Read a folder of judgements, if there is one; a run of `size` bytes was read before."""
+    tree = RunTree(name=f"{folder.name}/")
+    if folder.is_symlink():
+        tree.problems[""] = "is a symbolic link; it was not followed"
+        return tree
+    if not folder.is_dir():
+        return None
+    try:
+        tree = read_folder(folder, size)
+    except OSError as err:
+        tree.problems[""] = f"cannot be read: {err.strerror}"
+    tree.name = f"{folder.name}/"
+    return tree
+
+
+def read_folder(folder: Path, size: int = 0) -> RunTree:
     """Read the plain files of a folder; nothing else is opened.
+
+    Args:
+        folder: what to read.
+        size: how many bytes were read of other folders; they count against the limit.
 
     Raises:
         OSError: the folder cannot be read.
     """
-    tree = RunTree()
+    tree = RunTree(size=size)
     pending = [(folder, "", 0)]
     while pending:
         where, prefix, depth = pending.pop()
@@ -199,17 +239,25 @@ def _is_unpacked(folder: Path) -> bool:
 def _read_unpacked(folder: Path) -> RunTree:
     """Read an unpacked bundle; other files beside it are not part of it."""
     tree = read_folder(folder / BUNDLED.rstrip("/"))
-    own = RunTree()
-    own.count(tree.size)
+    tree.judged = _read_judged(judged_folder(folder), tree.size)
+    own = RunTree(size=tree.size if tree.judged is None else tree.judged.size)
     with os.scandir(folder) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             if entry.name in (MANIFEST, README):
                 _read_entry(own, entry, entry.name)
-            elif entry.name != BUNDLED.rstrip("/"):
+            elif entry.name not in (BUNDLED.rstrip("/"), judged_folder(folder).name):
                 tree.beside.append(entry.name)
     tree.astray = own.problems
-    tree.around = own.files | {BUNDLED + name: content for name, content in tree.files.items()}
+    tree.around = own.files | _members_of(tree)
     return tree
+
+
+def _members_of(tree: RunTree) -> dict[str, bytes]:
+    """Return the files of a run and of its judgements by their paths in a bundle."""
+    judged = {} if tree.judged is None else tree.judged.files
+    return {BUNDLED + name: content for name, content in tree.files.items()} | {
+        BUNDLED_JUDGED + name: content for name, content in judged.items()
+    }
 
 
 def _read_entry(tree: RunTree, entry: os.DirEntry[str], name: str) -> None:
@@ -286,7 +334,12 @@ def _prefix(names: list[str]) -> str:
     """Return the folder in the archive that holds the run."""
     if MANIFEST in names:
         return BUNDLED
-    found = [name for name in names if PurePosixPath(name).name in GIVEN]
+    found = [
+        name
+        for name in names
+        if PurePosixPath(name).name in GIVEN
+        and not PurePosixPath(name).parent.name.endswith(JUDGED)
+    ]
     nearest = min(found, key=lambda name: name.count("/"), default="")
     return nearest[: nearest.rfind("/") + 1]
 
@@ -307,18 +360,36 @@ def _read_member(
         except _UNREADABLE as err:
             tree.count(_PART)  # what came before the error is not known
             problem = f"cannot be unpacked ({err})"
-    inside = name.startswith(prefix)
+    part, own = _part_of(tree, name, prefix)
     if problem:
-        (tree.problems if inside else tree.astray)[name.removeprefix(prefix)] = problem
-    elif content is not None and (not inside or tree.add(name.removeprefix(prefix), content)):
+        (tree.astray if part is None else part.problems)[own] = problem
+    elif content is not None and (part is None or part.add(own, content)):
         around[name] = content
+
+
+def _part_of(tree: RunTree, name: str, prefix: str) -> tuple[RunTree | None, str]:
+    """Return the run or its judgements, if a member belongs to them, and its path in there."""
+    if name.startswith(prefix):
+        return tree, name.removeprefix(prefix)
+    beside = _beside(prefix)
+    if not beside or not name.startswith(beside):
+        return None, name
+    if tree.judged is None:
+        tree.judged = RunTree(name=beside.rstrip("/").rpartition("/")[2] + "/")
+    return tree.judged, name.removeprefix(beside)
+
+
+def _beside(prefix: str) -> str:
+    """Return the folder of an archive that holds the judgements, given that of the run."""
+    return prefix.rstrip("/") + JUDGED + "/" if prefix else ""
 
 
 def _problem(member: zipfile.ZipInfo, prefix: str) -> str:
     """Return why a member must not be read; empty if it may be."""
     if stat.S_ISLNK(member.external_attr >> 16):
         return "is a symbolic link; it was not followed"
-    if not (member.filename.startswith(prefix) or member.filename in (MANIFEST, README)):
+    folders = tuple(filter(None, (prefix, _beside(prefix)))) or ("",)
+    if not (member.filename.startswith(folders) or member.filename in (MANIFEST, README)):
         return "does not belong to the run"
     if member.compress_type not in _BOUNDED:
         return "is packed in a way that cannot be unpacked within bounds"

@@ -12,11 +12,12 @@ import json
 import re
 import socket
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import load_config, read_key
+from uncensoring_chinese_models.config import JudgeModel, load_config, read_key
 from uncensoring_chinese_models.errors import (
     AuditToolError,
     CorruptRunError,
@@ -25,16 +26,21 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.runs import (
     BUNDLED,
+    BUNDLED_JUDGED,
+    JUDGED,
     MANIFEST,
     README,
     RunStore,
+    is_judged_file,
+    judged_folder,
+    parse_run,
     read_run_tree,
     whole_lines,
 )
 from uncensoring_chinese_models.verify.leaks import Leak, find_leaks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from io import BufferedWriter
 
     from uncensoring_chinese_models.runs import RunTree
@@ -54,7 +60,7 @@ _ABOUT = """\
 An audit of a language model, as uncensoring_chinese_models recorded it.
 
 run/             the run: start with report.html; docs/run-format.md of the project describes the rest
-{manifest}  the sha256 of every file
+{judged}{manifest}  the sha256 of every file
 
 To check that the files are those that were packed:
 
@@ -67,6 +73,9 @@ package uncensoring-chinese-models{version}, and then:
 
 This proves that the run is consistent with its journal, not that the journal is true. Where a
 provider was asked, the journal keeps its generation ids, so that it can be asked about them.
+"""
+_JUDGED = """\
+run.judged/      what its samples do with known facts, as judged by patterns, models or people
 """
 _WHICH = """\
 , version {version}, which the run names as its maker
@@ -101,18 +110,20 @@ def pack_run(folder: Path, out: Path | None = None, *, keep_found: bool = False)
     store = RunStore.existing(folder)
     tree = read_run_tree(folder)
     _refuse_strangers(store, tree)
-    leaks = find_leaks(tree.files, _secrets(folder), _names())
+    judged, foreign = _judged(tree)
+    everything = tree.files | {f"{folder.name}{JUDGED}/{name}": judged[name] for name in judged}
+    leaks = find_leaks(everything, _secrets(folder, judged), _names())
     if leaks and not (keep_found and not any(leak.is_secret for leak in leaks)):
         raise UnfitToPublishError(_refusal(folder, leaks))
     path = out or Path(f"{folder.resolve().name}.zip")
-    content = archive(tree.files)
+    content = archive(tree.files, judged)
     was_there = _write(path, content, folder)
     return Packed(
         path,
-        len(tree.files),
+        len(everything),
         hashlib.sha256(content).hexdigest(),
         [str(leak) for leak in leaks],
-        tree.leftovers,
+        [*tree.leftovers, *foreign],
         has_summary=store.is_finished,
         was_there=was_there,
     )
@@ -136,9 +147,26 @@ def _refuse_strangers(store: RunStore, tree: RunTree) -> None:
             )
 
 
+def _judged(tree: RunTree) -> tuple[dict[str, bytes], list[str]]:
+    """Return the files of judgements, and the names of what lies beside them and is not packed."""
+    beside = tree.judged
+    if beside is None:
+        return {}, []
+    for name, why in beside.problems.items():
+        raise CorruptRunError(f"{beside.name}{name} {why}; nothing was packed.")
+    for why in parse_run("run", tree.files, beside).unfit:
+        raise CorruptRunError(
+            f"{beside.name}{why} Nothing was packed: judge the run again, or move that file elsewhere."
+        )
+    own = {name: content for name, content in beside.files.items() if is_judged_file(name)}
+    foreign = [*beside.leftovers, *(name for name in beside.files if name not in own)]
+    return own, [beside.name + name for name in foreign]
+
+
 def _write(path: Path, content: bytes, folder: Path) -> bool:
     """Write the archive, but not over another file or into the run; tell whether it existed."""
-    if path.resolve().is_relative_to(folder.resolve()):
+    own = (folder.resolve(), judged_folder(folder).resolve())
+    if any(path.resolve().is_relative_to(each) for each in own):
         raise RunStoreError(f"{path} is inside the run; give a file elsewhere with --out.")
     try:
         with path.open("xb") as file:
@@ -172,18 +200,30 @@ def _is_same(path: Path, content: bytes) -> bool:
         return False
 
 
-def _secrets(folder: Path) -> dict[str, str]:
-    """Return the API keys of the run's endpoints, as far as this machine has them."""
+def _secrets(folder: Path, judged: Mapping[str, bytes]) -> dict[str, str]:
+    """Return the API keys of the endpoints of the run and its judges, as far as this machine has them."""
+    endpoints = [judge.endpoint for judge in _judges(judged.get("journal.jsonl", b""))]
     try:
         config = load_config(folder / "config.yaml").settings
+        endpoints += [config.auditing_endpoint, config.audited_endpoint]
+        endpoints += [judge.endpoint for judge in config.judge_model]
     except AuditToolError:
-        return {}
+        pass
     found = {}
-    for endpoint in (config.auditing_endpoint, config.audited_endpoint):
+    for endpoint in endpoints:
         key = read_key(endpoint, required=False)
         if key and endpoint.key_variable:
             found[endpoint.key_variable] = key
     return found
+
+
+def _judges(journal: bytes) -> Iterator[JudgeModel]:
+    """Yield the judges that a journal names."""
+    for line in whole_lines(journal)[0]:
+        if line.startswith(_PROCESS):
+            with suppress(ValueError, KeyError, TypeError, RecursionError):
+                for each in json.loads(line)["settings"]["judge_model"]:
+                    yield JudgeModel.model_validate(each)
 
 
 def _names() -> list[str]:
@@ -211,19 +251,21 @@ def _refusal(folder: Path, leaks: list[Leak]) -> str:
 # --- the bytes of a bundle ----------------------------------------------------------------------
 
 
-def archive(files: Mapping[str, bytes]) -> bytes:
-    """Return the bytes of the archive of a run."""
+def archive(files: Mapping[str, bytes], judged: Mapping[str, bytes]) -> bytes:
+    """Return the bytes of the archive of a run and its judgements."""
     members = {BUNDLED + name: content for name, content in files.items()}
-    members[README] = readme(files)
+    members |= {BUNDLED_JUDGED + name: content for name, content in judged.items()}
+    members[README] = readme(files, has_judgements=bool(judged))
     members[MANIFEST] = manifest(members)
     return packed(members)
 
 
-def readme(files: Mapping[str, bytes]) -> bytes:
+def readme(files: Mapping[str, bytes], *, has_judgements: bool) -> bytes:
     """Return the text that says what is in the archive and how to check it."""
     version = _made_by(files.get("journal.jsonl", b""))
     which = _WHICH.format(version=version) if version else ""
-    return _ABOUT.format(manifest=MANIFEST, version=which).encode("utf-8")
+    judged = _JUDGED if has_judgements else ""
+    return _ABOUT.format(manifest=MANIFEST, version=which, judged=judged).encode("utf-8")
 
 
 def manifest(members: Mapping[str, bytes]) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from uncensoring_chinese_models.runner import Replayed
 from uncensoring_chinese_models.runs import (
     BUNDLED,
+    BUNDLED_JUDGED,
     GIVEN,
     MANIFEST,
     START,
@@ -72,7 +73,9 @@ def check_bundle(tree: RunTree) -> list[RunCheck]:
             "there is no readable MANIFEST.sha256, which ucm bundle writes into every archive"
         )
         return [check]
-    sums = _check_manifest(tree.around, {BUNDLED + name for name in tree.problems}, check)
+    unread = {BUNDLED + name for name in tree.problems}
+    unread |= {BUNDLED_JUDGED + name for name in _unread_judgements(tree)}
+    sums = _check_manifest(tree.around, unread, check)
     check.said = f"{sums} sha256 sums in the manifest; {_check_archive(tree, check)}"
     return [check]
 
@@ -102,7 +105,7 @@ def _check_archive(tree: RunTree, check: RunCheck) -> str:
     """Pack the members again and compare the bytes; return the result as a phrase."""
     if tree.archive is None:
         return "it is unpacked, so that there are no bytes of an archive to compare"
-    if tree.problems or tree.astray:
+    if tree.problems or tree.astray or _unread_judgements(tree):
         return "packing it again was not tried, as not all of it could be read"
     at = first_difference(tree.archive, packed(tree.around or {}))
     if at is None:
@@ -110,6 +113,10 @@ def _check_archive(tree: RunTree, check: RunCheck) -> str:
     problem = "is not the byte that ucm bundle of this version writes when it packs these files"
     check.failures.append(Failure(tree.archive_name, f"byte {at}", problem))
     return "packed again, it is another archive"
+
+
+def _unread_judgements(tree: RunTree) -> dict[str, str]:
+    return {} if tree.judged is None else tree.judged.problems
 
 
 def check_files(tree: RunTree, replayed: Replayed | None) -> RunCheck:
@@ -171,7 +178,7 @@ def check_journal(tree: RunTree, *, finished: bool) -> RunCheck:
         found = survey(content)
     except AlteredLineError:
         lines, _ = whole_lines(content)
-        check.failures += _broken(lines)
+        check.failures += broken_lines(lines)
         check.said = f"{len(lines)} lines, not all as they were written, or not in that order"
         return check
     if not found.lines:
@@ -185,7 +192,7 @@ def check_journal(tree: RunTree, *, finished: bool) -> RunCheck:
     return check
 
 
-def _broken(lines: list[bytes]) -> Iterator[Failure]:
+def broken_lines(lines: list[bytes]) -> Iterator[Failure]:
     """Yield each line that is not as it was written, or does not follow from the one before."""
     last, follows = START, True
     for number, line in enumerate(lines, start=1):

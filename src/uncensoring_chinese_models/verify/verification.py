@@ -4,7 +4,8 @@ The files are those that the summary lists. The journal is unbroken. A replay of
 the stored files, every figure of the summary included. Every excerpt is where it is said to be.
 Each check is made even when another fails, except the replay, which needs an unbroken journal. What
 could not be checked is never said to hold, and nothing that the run says of itself, such as the
-version that made it, leaves out a check or excuses a failure.
+version that made it, leaves out a check or excuses a failure. Judgements beside the run are derived
+again in the same way.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from uncensoring_chinese_models.verify.checks import (
     sha256,
 )
 from uncensoring_chinese_models.verify.compare_files import ComparedFiles, Failure, compare_files
+from uncensoring_chinese_models.verify.judgements import check_judgements
 from uncensoring_chinese_models.verify.record import check_record
 
 if TYPE_CHECKING:
@@ -78,6 +80,12 @@ class Verification:
             return (
                 "So the bundle is not, or not any more, what ucm bundle wrote; in the run inside "
                 "it, nothing wrong was found."
+            )
+        if failing <= {"bundle", "judgements"}:
+            return (
+                "In the run itself nothing wrong was found, but its judgements are not, or not any "
+                "more, what follows from the run, the facts file and the journal of the judges. "
+                "ucm judge and ucm label make them anew."
             )
         if "record" in failing:
             return "So the lines of the journal cannot all be true: it was changed, or made up."
@@ -183,13 +191,15 @@ def verify_tree(tree: RunTree) -> Verification:
     files = check_files(tree, replayed)
     excerpts = check_excerpts(tree, [*files.failures, *derived.failures])
     missing = _missing(tree, replayed, {one.file for one in (*files.failures, *derived.failures)})
-    record = check_record(tree, replayed)
+    record, judged = check_record(tree, replayed), check_judgements(tree)
+    checks = [*check_bundle(tree), files, journal, derived, excerpts, record.check]
+    notes = [*_notes(tree, replayed, missing), *record.notes]
     return Verification(
-        (*check_bundle(tree), files, journal, derived, excerpts, record.check),
-        (*_notes(tree, replayed, missing), *record.notes),
+        tuple(checks if judged is None else [*checks, judged.check]),
+        tuple(notes if judged is None else [*notes, *judged.notes]),
         ended=finished or (replayed is not None and replayed.ended),
         generation_ids=replayed.generation_ids if replayed else 0,
-        missing=missing,
+        missing=missing if judged is None else (*missing, *judged.missing),
         sha256=_published(tree, replayed),
         other_version=replayed.other_version if replayed else None,
         servers=replayed.servers if replayed else {},
@@ -305,7 +315,11 @@ def _notes_on_bundle(tree: RunTree) -> list[str]:
             f"Beside the unpacked bundle, not part of it, and not read: {names}"
             f"{f' and {more} more' if more > 0 else ''}."
         )
-    if MANIFEST in around and README in around and around[README] != readme(tree.files):
+    if (
+        MANIFEST in around
+        and README in around
+        and around[README] != readme(tree.files, has_judgements=tree.judged is not None)
+    ):
         notes.append(
             "README.txt is not what ucm bundle of this version writes for this run; it is not part "
             "of the run, so do not rely on it."

@@ -51,12 +51,13 @@ def signature_of(folder: Path) -> str:
     if not looks_like_run(folder):
         return ""
     path = str(folder)
+    beside = str(folder if folder.name not in ("", "..") else folder.resolve())
     if not any(_stamp(f"{path}/{name}") for name in GIVEN):  # an unpacked bundle
-        path = f"{path}/{BUNDLED.rstrip('/')}"
+        path = beside = f"{path}/{BUNDLED.rstrip('/')}"
     given, ended = [_stamp(f"{path}/{name}") for name in GIVEN], _stamp(f"{path}/{_SUMMARY}")
     is_open = not ended or not all(given)
     growing = [_listing(f"{path}/{name}") for name in _GROWING] if is_open else []
-    return " ".join([*given, ended, *growing, _listing(_judged_beside(folder))])
+    return " ".join([*given, ended, *growing, _listing(f"{beside}{JUDGED}")])
 
 
 def by_name(sentence: str, *folders: Path) -> str:
@@ -65,12 +66,6 @@ def by_name(sentence: str, *folders: Path) -> str:
     for path in sorted(paths, key=lambda path: -len(str(path))):
         sentence = sentence.replace(str(path), paths[path])
     return sentence
-
-
-def _judged_beside(folder: Path) -> str:
-    """Return the path of the folder of judgements; one that is given as `.` has a name, too."""
-    named = folder if folder.name not in ("", "..") else folder.resolve()
-    return f"{named}{JUDGED}"
 
 
 def _listing(path: str) -> str:

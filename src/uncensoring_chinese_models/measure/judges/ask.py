@@ -1,7 +1,8 @@
 """Ask the judges of a config about the samples of a run, with a journal of their own.
 
 The journal lies beside the run. A judging that was stopped resumes from it, so no paid reply is asked
-for twice. A failed call is sent again.
+for twice. A failed call is sent again. Each judging begins with a record of its settings, of the run
+and of the facts file, and ends with a footer, so that its judgements can be derived again.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
@@ -19,21 +19,19 @@ from uncensoring_chinese_models.errors import (
     ClientError,
     FatalError,
     RejectedError,
+    RunStoreError,
 )
-from uncensoring_chinese_models.measure.judges.reply import (
-    Judgement,
-    UnusableError,
-    is_refusal,
-    read_judgement,
+from uncensoring_chinese_models.measure.judges.questioning import (
+    JudgeClient,
+    JudgeResults,
+    judge_all_samples,
 )
-from uncensoring_chinese_models.measure.judges.request import call_for
 from uncensoring_chinese_models.models import (
     FORMAT_REFUSED,
     BudgetMeter,
     ConnectedModel,
     InFlight,
     Notice,
-    all_of,
     connect_judges,
     describe,
     interruptible,
@@ -47,21 +45,14 @@ from uncensoring_chinese_models.models import (
 from uncensoring_chinese_models.runs import Journal, RunStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from uncensoring_chinese_models.config import AuditConfig, JudgeModel
+    from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Call, Json, Reservation
-    from uncensoring_chinese_models.measure.judges.request import JudgeRequest, Problem
-    from uncensoring_chinese_models.models import ModelClient, Notify
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeResults:
-    """The judgements of every judge for each request, and their cost."""
-
-    judgements: tuple[tuple[Judgement, ...], ...]
-    spend: Json
+    from uncensoring_chinese_models.measure.judges.questioning import JudgeTask
+    from uncensoring_chinese_models.measure.judges.request import JudgeRequest
+    from uncensoring_chinese_models.models import Notify
 
 
 class _JudgeJournal:
@@ -79,117 +70,69 @@ class _JudgeJournal:
 
 
 def ask_judges(
-    config: AuditConfig, requests: Sequence[JudgeRequest], run: str, folder: Path, notify: Notify
+    config: AuditConfig,
+    requests: Sequence[JudgeRequest],
+    task: JudgeTask,
+    folder: Path,
+    notify: Notify,
+    end: Callable[[], None],
 ) -> JudgeResults:
     """Send every request to every judge of a config.
 
     Args:
         config: names the judges and the budget.
         requests: one for each sample to be judged.
-        run: the name of the run.
+        task: what is judged, for the journal.
         folder: where the journal is kept.
         notify: receives the number of calls and their maximum cost, and failed attempts.
+        end: called when every call is answered, before the journal says so.
 
     Raises:
         ConfigError: a key or a price is missing; nothing was sent.
         BudgetExceededError: the budget does not cover the next call; received judgements are kept.
         FatalError: a judge accepts no further call; received judgements are kept.
         InterruptedRunError: the user stopped it; received judgements are kept.
+        RunStoreError: the journal is that of another run's judges.
     """
-    return asyncio.run(interruptible(_ask_judges(config, requests, run, folder, notify), notify))
+    asking = _ask_judges(config, requests, task, folder, notify, end)
+    return asyncio.run(interruptible(asking, notify))
 
 
 async def _ask_judges(
-    config: AuditConfig, requests: Sequence[JudgeRequest], run: str, folder: Path, notify: Notify
+    config: AuditConfig,
+    requests: Sequence[JudgeRequest],
+    task: JudgeTask,
+    folder: Path,
+    notify: Notify,
+    end: Callable[[], None],
 ) -> JudgeResults:
     in_flight = InFlight()
     async with connect_judges(config, notify) as connected:
-        with _open(folder, run, config, servers_to_json(connected)) as journal:
+        with _open(folder, task, config, servers_to_json(connected)) as journal:
             if journal.cut_told:
                 notify(Notice(journal.cut_told))
             budget, record = BudgetMeter(config.budget), _JudgeJournal(journal)
             budget.charge_past(journal.attempts)
             clients = [
-                _JudgeClient(
-                    judge, wrap_client(model, config, record, budget, in_flight, notify), run
+                JudgeClient(
+                    judge, wrap_client(model, config, record, budget, in_flight, notify), task.run
                 )
                 for judge, model in zip(config.judge_model, connected, strict=True)
             ]
             _announce(clients, connected, requests, record, budget, notify)
             try:
-                judgements = await all_of(client.judge_all(requests) for client in clients)
+                judgements = await judge_all_samples(clients, requests)
             except (FatalError, BudgetExceededError) as err:
                 raise _add_where_kept(err, folder) from err
             finally:
                 await in_flight.drain()
+            end()
             journal.finish("completed")
-            return JudgeResults(tuple(zip(*judgements, strict=True)), spend_of(journal.attempts))
-
-
-class _JudgeClient:
-    """One judge, and whether its requests have a `response_format`."""
-
-    def __init__(self, judge: JudgeModel, client: ModelClient, run: str) -> None:
-        self.judge = judge
-        self.with_format = True
-        self._client = client
-        self._run = run
-
-    def call(self, request: JudgeRequest, problem: Problem | None = None, tries: int = 0) -> Call:
-        return call_for(
-            self.judge,
-            request,
-            self._run,
-            problem=problem,
-            with_format=self.with_format,
-            tries=tries,
-        )
-
-    async def judge_all(self, requests: Sequence[JudgeRequest]) -> list[Judgement]:
-        """Send one request first, to learn whether `response_format` works, then all others at once."""
-        first = [await self._judge(request, opens=True) for request in requests[:1]]
-        judgements = first + await all_of(self._judge(request) for request in requests[1:])
-        asked = self.judge.endpoint
-        return [
-            replace(each, preset=asked.preset_name, base_url=asked.address or None)
-            for each in judgements
-        ]
-
-    async def _judge(self, request: JudgeRequest, *, opens: bool = False) -> Judgement:
-        name, problem, why = self.judge.model, None, ""
-        for tries in range(self.judge.re_asks + 1):
-            try:
-                reply = await self._send(request, problem, tries, opens=opens)
-            except FatalError:
-                raise
-            except ClientError as err:
-                return Judgement(name, "failed", re_asked=tries, problem=err.message)
-            if is_refusal(reply):
-                words = reply.block_message or reply.text
-                return Judgement(name, "refused", re_asked=tries, problem=words)
-            try:
-                return replace(read_judgement(reply, request, name), re_asked=tries)
-            except UnusableError as err:
-                problem, why = err.problem, str(err)
-        return Judgement(name, "invalid", re_asked=self.judge.re_asks, problem=why)
-
-    async def _send(
-        self, request: JudgeRequest, problem: Problem | None, tries: int, *, opens: bool
-    ) -> Reply:
-        """Send the request; if the first one is rejected, send it again without `response_format`."""
-        call = replace(self.call(request, problem, tries), opens=opens)
-        try:
-            return await self._client.complete(call)
-        except (RejectedError, FatalError) as err:
-            if not (opens and self.with_format and err.status in FORMAT_REFUSED):
-                raise
-        self.with_format = False
-        call = replace(self.call(request, problem, tries), opens=True)
-        return await self._client.complete(call)
+            return JudgeResults(judgements, spend_of(journal.attempts))
 
 
 def _announce(
-    clients: Sequence[_JudgeClient],
+    clients: Sequence[JudgeClient],
     connected: Sequence[ConnectedModel],
     requests: Sequence[JudgeRequest],
     record: _JudgeJournal,
@@ -239,13 +182,18 @@ def _add_where_kept(
 
 
 @contextmanager
-def _open(folder: Path, run: str, config: AuditConfig, servers: Json) -> Iterator[Journal]:
-    """Open and lock the journal beside the run."""
-    process: Json = {"package_version": __version__, **servers}
+def _open(folder: Path, task: JudgeTask, config: AuditConfig, servers: Json) -> Iterator[Journal]:
+    """Open and lock the journal beside the run, and record what is judged."""
+    process: Json = {"package_version": __version__, **servers, **task.as_json()}
     with closing(Journal.open(RunStore(folder).journal_path, utc_now)) as journal:
-        if journal.header:
+        if not journal.header:
+            journal.begin({"kind": "judge", **process})
+        elif journal.header.get("run") == task.run:
             refuse_unpriced_attempts(config, journal.attempts_for(servers))
-            journal.resume(reopen=False, **process)
+            journal.resume(reopen=True, **process)
         else:
-            journal.begin({"kind": "judge", "run": run, **process})
+            raise RunStoreError(
+                f"{folder / 'journal.jsonl'} is that of another run's judges; nothing was "
+                "sent. Move the folder elsewhere, and run the same command again."
+            )
         yield journal

@@ -164,7 +164,7 @@ def _view(files: RunFiles) -> RunView:
         started_at=told.get("started_at") or files.header.get("started_at") or "",
         finished_at=told.get("finished_at"),
         kind=files.kind,
-        verdict=[*verdict(summary, labels, matrix), *mixture],
+        verdict=[*verdict(summary, labels, matrix), *mixture, *files.unfit],
         mixture=mixture,
         labels={arm: dict(counts) for arm, counts in labels.items()},
         claims=_claims(told.get("claims") or (), cards),
@@ -173,7 +173,7 @@ def _view(files: RunFiles) -> RunView:
         hypotheses=cards,
         probes=probes,
         turns=[_turn(turn) for turn in files.turns],
-        facts=_facts(matrix, _facts_file(files)) if matrix else [],
+        facts=_facts(matrix, _facts_file(judged)) if judged and matrix else [],
         judge=_judge(judged) if judged else "",
         rates=_rates(summary, labels),
         predictions=list(told.get("predictions") or ()),
@@ -294,9 +294,9 @@ def _judge(judged: Json) -> str:
     return f"judged by {', '.join(judges)}" if judges else "judged by patterns"
 
 
-def _facts_file(files: RunFiles) -> Facts | None:
-    """Return the facts file of the run; None if there is none, or if it cannot be read."""
-    text = files.header.get("facts")
+def _facts_file(judged: Json) -> Facts | None:
+    """Return the facts file of a judgement; None if it cannot be read."""
+    text = judged.get("facts")
     try:
         return parse_facts(text.encode("utf-8"), "facts") if isinstance(text, str) else None
     except (AuditToolError, UnicodeEncodeError):

@@ -11,7 +11,7 @@ from pathlib import Path
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.reports.pages.render import report_html
 from uncensoring_chinese_models.reports.study.records import StudyRecord, make_record
-from uncensoring_chinese_models.runs import JUDGED, RunFiles, find_runs, read_run
+from uncensoring_chinese_models.runs import RunFiles, find_runs, judged_folder, read_run
 
 STUDY = ".study"
 """Suffix of the folder that holds the study of a folder of runs."""
@@ -100,12 +100,12 @@ def _link(path: Path, run: RunFiles, seen_from: Path) -> str | None:
     any other page could be from somebody else.
     """
     named = path.resolve()
-    judged = named.with_name(named.name + JUDGED)
+    judged, derived = judged_folder(named), _derived(run)
     for report in (judged / REPORT, named.with_name(f"{named.name}.{REPORT}"), named / REPORT):
         if report.is_symlink() or report.parent.is_symlink() or not report.is_file():
             continue
         content = report.read_bytes()
-        if _is_listed(report, content, run) or content in _derived(run):
+        if _is_listed(report, content, run) or content == derived:
             return Path(os.path.relpath(report, seen_from)).as_posix()
     return None
 
@@ -118,13 +118,12 @@ def _is_listed(report: Path, content: bytes, run: RunFiles) -> bool:
     return own and isinstance(listed, dict) and listed.get(REPORT) == digest
 
 
-def _derived(run: RunFiles) -> Iterator[bytes]:
-    """Yield the pages that this version makes of a run, with all of its judgements or with one."""
-    for judged in (run.judged, *((told,) for told in run.judged)):
-        try:
-            yield report_html(replace(run, judged=judged)).encode("utf-8")
-        except AuditToolError:
-            return
+def _derived(run: RunFiles) -> bytes | None:
+    """Return the page that this version makes of a run and its judgements; None if it cannot."""
+    try:
+        return report_html(run).encode("utf-8")
+    except AuditToolError:
+        return None
 
 
 def _missing(record: StudyRecord) -> Iterator[LeftOut]:
@@ -132,3 +131,5 @@ def _missing(record: StudyRecord) -> Iterator[LeftOut]:
         yield LeftOut(record.place, "all but cost", f"it ended early: {record.ended_early}")
     elif record.kind == "probe" and record.sheet is None:
         yield LeftOut(record.place, "verdicts and facts", "it was not judged; ucm judge does that")
+    for sentence in record.unfit:
+        yield LeftOut(record.place, "a judgement", sentence)

@@ -6,7 +6,6 @@ counted by the same rules.
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -134,6 +133,8 @@ class StudyRecord:
     """Where its own page lies, seen from the study's."""
     draw: str = ""
     """The first run with the same topic, model and seed, whose samples may be the same; else itself."""
+    unfit: tuple[str, ...] = ()
+    """Which judgements beside it do not fit it, and why."""
 
     @property
     def ended_early(self) -> str:
@@ -181,6 +182,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Stu
         None if seed is None else int(seed) % SEEDS,
         report,
         place,
+        run.unfit,
     )
 
 
@@ -228,7 +230,7 @@ def _sheet(run: RunFiles) -> tuple[Sheet | None, Json | None]:
         return None, None
     judges = ", ".join(str(judge["model"]) for judge in told.get("judges", ()))
     matrix, topic = told["matrix"], str(told["topic"])
-    facts, version = _facts(run, topic)
+    facts, version = _facts(told)
     cells = tuple(_cell(cell) for cell in matrix["cells"])
     verdicts = tuple(
         (str(each["fact"]), str(each["language"]), str(each["verdict"])) for each in matrix["facts"]
@@ -255,13 +257,10 @@ def _blocked(told: Json, verdicts: Sequence[tuple[str, str, str]]) -> Iterator[t
             yield key
 
 
-def _facts(run: RunFiles, topic: str) -> tuple[Facts | None, str]:
-    """Return the facts file of a run and a short hash of it, if it is the one that judged it."""
-    text = run.header.get("facts")
-    facts = _parsed(text) if isinstance(text, str) else None
-    if facts is None or facts.topic != topic:
-        return None, ""
-    return facts, hashlib.sha256(str(text).encode("utf-8")).hexdigest()[:8]
+def _facts(told: Json) -> tuple[Facts | None, str]:
+    """Return the facts file that a run was judged by, and a short hash of it."""
+    facts = _parsed(str(told["facts"]))
+    return facts, "" if facts is None else str(told["facts_sha256"])[:8]
 
 
 @lru_cache(maxsize=64)
