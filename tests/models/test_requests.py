@@ -677,7 +677,8 @@ def test_proxy_that_fails_tells_no_password_and_costs_nothing(tmp_path, monkeypa
         target = endpoint(proxy, base_url="https://nowhere.invalid/api/v1", provider=PINNED)
         ran = run_over(tmp_path, proxy, **both(proxy) | {"audited_endpoint": target})
 
-    assert ran.samples()[0]["error"].startswith("no connection to nowhere.invalid: ")
+    error = ran.errors()[0]
+    assert error["message"].startswith("no connection to nowhere.invalid: ")
     assert {error["maybe_billed"] for error in ran.errors()} == {False}
     assert ran.holds("pa55word") == []
     assert asked(proxy, "target") == []
