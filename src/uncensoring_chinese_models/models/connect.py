@@ -205,7 +205,7 @@ def refuse_unpriced_attempts(config: AuditConfig, attempts: Iterable[Attempt]) -
         calls = "1 earlier call" if count == 1 else f"{count} earlier calls"
         raise ConfigError(
             f"budget.max_usd is set, but the cost of {calls} to the {role} at "
-            f"{server} is unknown; nothing was sent. Run once more with "
+            f"{server or 'an unknown server'} is unknown; nothing was sent. Run once more with "
             "that base_url and price: {input_usd_per_million: ..., output_usd_per_million: ...} in "
             "its endpoint, or limit tokens with budget.max_tokens."
         )
