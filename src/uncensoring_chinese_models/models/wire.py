@@ -54,7 +54,7 @@ _FINAL_STATUSES = frozenset(
 """Statuses that say that this request, or its address, is wrong: the same request fails again."""
 FORMAT_REFUSED = frozenset({400, 404, 415, 422})
 """Statuses that servers use to refuse a field or format that they do not support."""
-_BEFORE_WORK = frozenset({*range(300, 500), 503, 529}) - {408, 499}
+_BEFORE_WORK = _FINAL_STATUSES | {401, 402, 403, 409, 425, 429, 503, 529}
 """Statuses of a request that no model worked on: it was wrong, refused or not taken. After any other
 error, such as 500 or a timeout, a model may have written text that is billed."""
 
