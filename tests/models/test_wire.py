@@ -735,9 +735,10 @@ def test_zero_tokens_of_a_useless_answer_are_not_counted():
     assert (err.tokens, err.maybe_billed) == (None, True)
 
 
-def test_request_that_the_server_gave_up_may_have_been_billed():
-    """Status 499 may pass, and a model may have worked."""
-    err = outcome(problem(499), 499)
+@pytest.mark.parametrize("status", [420, 424, 444, 460, 498, 499, 520, 530, 561, 599])
+def test_status_that_does_not_say_that_no_model_worked_may_have_been_billed(status):
+    """A status of a proxy, or one that nobody knows, may pass, and a model may have worked."""
+    err = outcome(problem(status), status)
 
     assert (type(err), err.maybe_billed) == (TransientError, True)
 
