@@ -132,12 +132,18 @@ DAMAGES = {
         + lines[middle(lines)][:80]
         + joined(lines[middle(lines) + 1 :])
     ),
+    "NUL block before the header": lambda lines: PAGE + joined(lines),
+    "NUL line before the header": lambda lines: PAGE + b"\n" + joined(lines),
+    "torn header before the header": lambda lines: lines[0][:99] + joined(lines),
     "torn header": lambda lines: lines[0][:300],
     "NUL page over the header": lambda lines: page_at(joined(lines), 10, 512),
     "only NUL": lambda _: PAGE * 3,
     "only one NUL": lambda _: b"\0",
 }
 LOSSLESS = {
+    "NUL block before the header",
+    "NUL line before the header",
+    "torn header before the header",
     "NUL block at the end",
     "NUL block and a line feed at the end",
     "NUL block before a whole line",

@@ -16,7 +16,12 @@ from hypothesis import strategies as st
 
 from tests.measure.test_answers import FACTS, response
 from tests.provider import ODD_TEXTS
-from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
+from uncensoring_chinese_models.errors import (
+    ConfigError,
+    CorruptRunError,
+    RunLockedError,
+    RunStoreError,
+)
 from uncensoring_chinese_models.measure.answers import asked_samples
 from uncensoring_chinese_models.measure.inference.agreement import corrected_rate
 from uncensoring_chinese_models.measure.inference.tests import Share
@@ -35,6 +40,7 @@ from uncensoring_chinese_models.measure.rater_accuracy import (
     measure_raters,
     write_accuracy,
 )
+from uncensoring_chinese_models.runs import lock_file, unlock_file
 
 TEXTS = [" It was Corrane.", " Not Corrane!", " Tamblyn.", " Hm.", " =1+1", " She it was."]
 
@@ -68,6 +74,13 @@ def fill(desk: LabelTask, answer: Any, *, delimiter=",", encoding="utf-8-sig") -
     return path
 
 
+def draw_anew(desk, seed):
+    """Delete a sheet and its key, and draw another one."""
+    for path in (desk.sheet, desk.key):
+        path.unlink()
+    write_sheet(desk, 50, seed)
+
+
 def truly(row):
     """Answer rightly: the fact is stated where the text names Corrane and does not say not."""
     fact = next(letter for letter in "ABCD" if row[letter] == "Ilsabet Corrane")
@@ -84,7 +97,7 @@ def test_sheet_is_blind_and_drawn_by_lot(tmp_path):
     rows = rows_of(desk.sheet)
     write_sheet(desk, 50, 7)
     assert desk.sheet.read_bytes() == first
-    write_sheet(desk, 50, 8)
+    draw_anew(desk, 8)
 
     assert desk.sheet.read_bytes() != first
     assert list(rows[0]) == [
@@ -234,7 +247,7 @@ def test_sheet_of_another_draw_is_refused_with_its_row(tmp_path, delimiter):
     write_sheet(desk, 50, 7)
     filled = fill(desk, lambda row: {"says": "none"}, delimiter=delimiter)
     assert len(read_sheet(desk, filled).stated) == 50
-    write_sheet(desk, 50, 8)
+    draw_anew(desk, 8)
 
     with pytest.raises(ConfigError, match=r"row \d+ is not the one that was drawn"):
         read_sheet(desk, filled)
@@ -261,9 +274,8 @@ def test_spaces_and_apostrophes_at_the_edges_may_go_lost(tmp_path):
 
 
 def test_sheet_that_is_being_filled_in_is_not_drawn_anew(tmp_path):
-    """Neither it nor its key is replaced, nor what cannot be read; one with nothing in it is."""
+    """Neither it nor its key is replaced, nor what cannot be read."""
     desk = desk_of(tmp_path)
-    write_sheet(desk, 4, 7)
     write_sheet(desk, 4, 8)
     filled = fill(desk, lambda row: {"says": "none"} if row["row"] == "2" else {})
     desk.sheet.write_bytes(filled.read_bytes())
@@ -275,6 +287,35 @@ def test_sheet_that_is_being_filled_in_is_not_drawn_anew(tmp_path):
     desk.sheet.write_text("a,b\n1,2\n", "utf-8")
     with pytest.raises(ConfigError, match="lacks the columns"):
         write_sheet(desk, 4, 9)
+
+
+def test_sheet_of_another_draw_is_not_replaced_though_it_is_empty(tmp_path):
+    """Somebody may have it open; the same draw writes the same again."""
+    desk = desk_of(tmp_path, [f"Text {number}." for number in range(40)])
+    write_sheet(desk, 4, 7)
+    before = (desk.sheet.read_bytes(), desk.key.read_bytes())
+
+    with pytest.raises(ConfigError, match="is of another draw"):
+        write_sheet(desk, 4, 8)
+    write_sheet(desk, 4, 7)
+
+    assert (desk.sheet.read_bytes(), desk.key.read_bytes()) == before
+
+
+def test_sheet_is_drawn_by_one_process_at_a_time(tmp_path):
+    """Another one is refused while it is drawn, and leaves nothing behind."""
+    desk = desk_of(tmp_path)
+    desk.folder.mkdir(exist_ok=True)
+    before = sorted(desk.folder.iterdir())
+    handle = lock_file(desk.key)
+    with pytest.raises(RunLockedError):
+        write_sheet(desk, 4, 7)
+    assert not desk.sheet.exists()
+    desk.key.unlink()
+    unlock_file(handle, desk.key)
+
+    assert sorted(desk.folder.iterdir()) == before
+    write_sheet(desk, 4, 7)
 
 
 def test_key_of_a_sheet_that_was_moved_is_not_replaced(tmp_path):

@@ -25,6 +25,7 @@ from uncensoring_chinese_models.errors import (
     FatalError,
     RejectedError,
     ResumeMismatchError,
+    RunLockedError,
     RunStoreError,
     TransientError,
 )
@@ -942,3 +943,137 @@ def test_closed_journal_takes_nothing_more(journal):
 
     with pytest.raises(RunStoreError):
         journal.sent(target_call(), RESERVED)
+
+
+# --- a file that is removed, replaced or changed ------------------------------------------------
+
+
+def put_over(path, content):
+    new = path.with_suffix(".new")
+    new.write_bytes(content)
+    new.replace(path)
+
+
+def swap_byte(path):
+    content = bytearray(path.read_bytes())
+    content[-200] ^= 1
+    path.write_bytes(content)
+
+
+REPLACED = {
+    "removed": lambda path: path.unlink(),
+    "folder in its place": lambda path: (path.unlink(), path.mkdir()),
+    "same bytes, other file": lambda path: put_over(path, path.read_bytes()),
+    "shorter": lambda path: os.truncate(path, path.stat().st_size - 300),
+    "emptied": lambda path: os.truncate(path, 0),
+    "longer": lambda path: os.truncate(path, path.stat().st_size + 1),
+    "same size, other bytes": swap_byte,
+    "link to it": lambda path: path.symlink_to(path.rename(path.with_suffix(".moved"))),
+}
+
+
+@pytest.mark.parametrize("how", REPLACED)
+def test_replaced_journal_takes_no_further_call_and_loses_none(path, journal, how):
+    """The next call is refused; the answer of one in flight joins the lines that are kept."""
+    settle(journal, target_call(), REPLY)
+    in_flight = journal.sent(target_call(2), RESERVED)
+    REPLACED[how](path)
+    found = path.read_bytes() if path.is_file() else None
+
+    with pytest.raises(
+        RunStoreError, match=r"nothing more was sent\. Every answer is kept in .*-1:"
+    ):
+        journal.sent(target_call(3), RESERVED)
+    journal.attempted(target_call(2), in_flight, REPLY)
+    journal.done(target_call(2), None)
+    for write in (
+        lambda: journal.sent(target_call(3), RESERVED),
+        lambda: journal.decide("go/2", lambda: True),
+        lambda: journal.finish("completed"),
+    ):
+        with pytest.raises(RunStoreError, match="nothing more was sent"):
+            write()
+    journal.close()
+
+    kept = read_back(path.with_name("journal.kept-1"))
+    assert kept.cut_bytes == 0
+    assert [kept.answer(target_call(number)) for number in (1, 2, 3)] == [REPLY, REPLY, None]
+    assert (path.read_bytes() if path.is_file() else None) == found
+    assert len(list(path.parent.glob("journal.kept-*"))) == 1
+
+
+@pytest.mark.parametrize("how", ["removed", "same bytes, other file", "longer"])
+def test_journal_that_is_replaced_before_its_first_line_begins_nothing(path, how):
+    """Also an empty journal is watched."""
+    journal = opened(path)
+    REPLACED[how](path)
+
+    with pytest.raises(RunStoreError, match="nothing more was sent"):
+        journal.begin({})
+
+
+def test_journal_that_ended_is_watched_too(path, journal):
+    """A run that is finished again does not take a replaced journal for its own."""
+    journal.finish("completed")
+    put_over(path, path.read_bytes())
+
+    with pytest.raises(RunStoreError, match="removed, replaced or changed"):
+        journal.finish("completed")
+
+
+def test_damaged_journal_that_is_replaced_is_not_written_over(path):
+    """What another process put there stays."""
+    written(path)
+    path.write_bytes(path.read_bytes() + b"\0" * 99)
+    journal = opened(path)
+    put_over(path, b"another")
+
+    with pytest.raises(RunStoreError, match="removed, replaced or changed"):
+        journal.resume("3", reopen=False)
+
+    assert path.read_bytes() == b"another"
+
+
+def test_two_journals_that_are_replaced_are_both_kept(path, journal):
+    """Nothing that was kept is written over."""
+    for number in (1, 2):
+        settle(journal, target_call(number), REPLY)
+        path.unlink()
+        with pytest.raises(RunStoreError, match=f"journal.kept-{number}"):
+            journal.sent(target_call(9), RESERVED)
+        path.write_bytes(path.with_name(f"journal.kept-{number}").read_bytes())
+        journal = opened(path)
+
+
+def test_second_process_is_refused_while_damage_is_cut(path):
+    """The lock passes from the damaged file to the new one without a gap."""
+    written(path)
+    path.write_bytes(path.read_bytes() + b"\0" * 99)
+    journal = opened(path)
+    for write in (lambda: None, lambda: journal.resume("3", reopen=False)):
+        write()
+        with pytest.raises(RunLockedError):
+            Journal.open(path, lambda: NOW)
+
+
+def test_calls_in_lines_that_were_cut_are_charged_and_numbered_on(path):
+    """Each counts as lost in flight, another answer before it may change its request, and its next
+    attempt has a new number."""
+    written(path, 7)
+    lines = path.read_bytes().splitlines()
+    path.write_bytes(lines[0] + b"\n" + b"\0" * 99 + b"\n" + joined(lines[2:]))
+    journal = opened(path)
+    journal.resume("3", reopen=False)
+
+    assert [(one.role, one.result) for one in journal.attempts] == [
+        ("auditor", None),
+        ("target", None),
+        ("target", None),
+    ]
+    assert journal.answer(target_call(prompt="Another one")) is None
+    assert journal.sent(target_call(prompt="Another one"), RESERVED) == 2
+    assert len(journal.attempts) == 4
+    assert state(read_back(path)) == state(journal)
+    cut = journal.cuts[0]
+    assert cut["answers"] == ["001/auditor/turn/0"]
+    assert len(cut["sent"]) == 3

@@ -166,17 +166,24 @@ def _locked(key: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        if key.exists() and not key.stat().st_size:  # nothing was drawn
+            key.unlink()
         unlock_file(handle, key)
 
 
 def _refuse_to_replace(task: LabelTask, told: Json) -> None:
-    """Refuse to replace a sheet that is filled in, or the key of a sheet that is elsewhere."""
+    """Refuse to replace a sheet that is filled in or of another draw, or a key of one elsewhere."""
     if task.sheet.exists():
         row = _filled_in(task)
         if row is not None:
             raise ConfigError(
                 f"{task.sheet}: row {_number(task.sheet, row)} of this sheet is filled in, so "
                 "it was not replaced; move it and its key elsewhere first."
+            )
+        if _key_told(task) != told:
+            raise ConfigError(
+                f"{task.sheet} is of another draw and may be in use, so it was not replaced; delete "
+                "it and its key first."
             )
     elif task.key.stat().st_size and _key_told(task) != told:
         raise ConfigError(

@@ -35,8 +35,8 @@ def summary_if_final(config: AuditConfig, folder: Path) -> Json | None:
     store = RunStore.existing(folder)
     if not store.is_finished:
         return None
-    read_run(folder)  # refuses what is not a run of this format
     summary = store.read_summary()
+    read_run(folder)  # refuses what is not a run of this format
     if summary.get("status") not in FINAL_STATUSES:
         return None
     refuse_other_config(AuditConfig.model_validate(summary["config"]).identity(), config, folder)

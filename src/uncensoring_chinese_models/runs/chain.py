@@ -48,6 +48,7 @@ RUN_KINDS = ("audit", "probe")
 """The kinds of record that are runs; the doctor and judges leave journals, too."""
 _VERSION = re.compile(r"[0-9A-Za-z.+!_-]{1,40}")
 _BEGIN = b'{"type": "'
+_HEADER = b'{"type": "header"'
 _END = re.compile(rb'", "sha256": "[0-9a-f]{64}"\}')
 """How every line begins and ends; inside a text its quotes would be escaped."""
 _ANSWERED = re.compile(
@@ -78,24 +79,17 @@ def read_line(line: bytes, *, is_header: bool) -> Json:
     Raises:
         ValueError: what is wrong with it, as the end of a sentence.
     """
-    record = _read_sealed(line)
-    is_one = record["type"] == "header"
-    if is_header and (record.get("schema") != SCHEMA or not is_one):
-        raise ValueError(f"is not a header of format {SCHEMA}")
-    if is_one and not is_header:
-        raise ValueError("is a second header")
-    return record
-
-
-def _read_sealed(line: bytes) -> Json:
-    """Return the record of a line at any place; raise ValueError if it is not as it was written."""
     try:
         record = json.loads(line)
-        name = record["prev"] and record["type"]
+        links = record["prev"], record["type"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("is not a journal record") from None
-    if name not in TYPES:
-        raise ValueError(f"has the type {name!r:.40}, which is none")
+    if is_header and (record.get("schema") != SCHEMA or links[1] != "header"):
+        raise ValueError(f"is not a header of format {SCHEMA}")
+    if not is_header and links[1] == "header":
+        raise ValueError("is a second header")
+    if links[1] not in TYPES:
+        raise ValueError(f"has the type {links[1]!r:.40}, which is none")
     if not _is_sealed(line, record):
         raise ValueError("was altered: its own sha256 does not fit")
     return dict(record)
@@ -180,7 +174,7 @@ class _Surveyor:
         *lines, torn = content.split(b"\n")
         for number, line in enumerate(lines, start=1):
             try:
-                record = read_line(line, is_header=number == 1)
+                record = read_line(line, is_header=number == 1 or self._may_be_header(line))
             except ValueError as err:
                 self._damaged(number, line, str(err))
             else:
@@ -202,7 +196,7 @@ class _Surveyor:
         """Keep the whole lines inside a damaged one, and cut the rest."""
         done, rest, gaps = 0, b"", []
         self._before = None
-        for start, piece, record in _lines_in(line):
+        for start, piece, record in self._lines_in(line):
             gaps.append(line[done:start])
             is_kept = self._keep(number, piece, record)
             rest += gaps[-1] + (b"" if is_kept else piece)
@@ -218,11 +212,15 @@ class _Surveyor:
     def _torn(self, number: int, line: bytes) -> None:
         """Keep the whole lines inside a torn one; the last one lacks its line feed."""
         done = 0
-        for start, piece, record in _lines_in(line):
+        for start, piece, record in self._lines_in(line):
             if start + len(piece) < len(line) and self._keep(number, piece, record):
                 self._cut_off(number, line[done:start])
                 done = start + len(piece)
         self._cut_off(number, line[done:])
+
+    def _may_be_header(self, line: bytes) -> bool:
+        """Tell whether a line is to be read as the first one, which damage may stand before."""
+        return not self._found.lines and line.startswith(_HEADER)
 
     def _keep(self, number: int, line: bytes, record: Json) -> bool:
         """Keep a line that follows from the last one; else remember what it says."""
@@ -236,6 +234,24 @@ class _Surveyor:
         self._last = line_hash(line)
         return True
 
+    def _lines_in(self, damaged: bytes) -> Iterator[tuple[int, bytes, Json]]:
+        """Yield the whole lines inside a damaged one, with their beginnings."""
+        done = 0
+        for end in _END.finditer(damaged):
+            start = end.start()
+            for _ in range(MAX_BEGINNINGS):
+                start = damaged.rfind(_BEGIN, done, start)
+                if start < 0:
+                    break
+                piece = damaged[start : end.end()]
+                try:
+                    record = read_line(piece, is_header=self._may_be_header(piece))
+                except ValueError:
+                    continue
+                yield start, piece, record
+                break
+            done = end.end()
+
     def _cut_off(self, number: int, rest: bytes) -> None:
         if rest:
             self._cut.append(rest)
@@ -247,25 +263,6 @@ def _is_fused(gaps: list[bytes]) -> bool:
     torn, *others = gaps
     begins = torn[: len(_BEGIN)] == _BEGIN[: len(torn)]
     return bool(torn) and begins and bool(others) and not any(others)
-
-
-def _lines_in(damaged: bytes) -> Iterator[tuple[int, bytes, Json]]:
-    """Yield the whole lines inside a damaged one, with their beginnings."""
-    done = 0
-    for end in _END.finditer(damaged):
-        start = end.start()
-        for _ in range(MAX_BEGINNINGS):
-            start = damaged.rfind(_BEGIN, done, start)
-            if start < 0:
-                break
-            piece = damaged[start : end.end()]
-            try:
-                record = _read_sealed(piece)
-            except ValueError:
-                continue
-            yield start, piece, record
-            break
-        done = end.end()
 
 
 # --- the header ---------------------------------------------------------------------------------
