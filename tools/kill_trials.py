@@ -11,7 +11,8 @@ Each request may be struck by a fault that depends on its body alone: refusals, 
 limits, bursts of 500 and 520, empty replies. The trials are of four kinds, one after the other:
 
     faults    these faults alone
-    moved     the provider moves to another port after each kill
+    moved     the provider moves to another port after each kill; what names the servers, and the
+              reports, which list them, are then not compared
     outage    the auditor's server is down from the third turn on, for longer than the retries; the
               run ends without its auditor, the server comes back, and the run is resumed
     prose     the auditor writes no usable reply from the third turn on, so that code concludes;
@@ -64,8 +65,9 @@ VOLATILE = {
     "finished_at",
     "fruitless_attempts",
     "sha256",
-    "server",
 }
+OF_SERVERS = {"server", "servers", "by_server", "mixed"}
+"""What names the servers that were asked; it differs where the provider moves."""
 TIMES = re.compile(rb"\d{4}-\d\d-\d\dT\d\d[:-]\d\d[:-]\d\d")
 PORTS = re.compile(r"127\.0\.0\.1:\d+")
 HASHES = re.compile(rb"\b[0-9a-f]{64}\b")
@@ -74,6 +76,7 @@ LATENCY_S = 0.012
 KINDS = ("faults", "moved", "outage", "prose")
 FAILING = ("outage", "prose")
 """The kinds in which the auditor fails in the middle."""
+REPORTS = ("report.md", "report.html")
 BURST = 5
 """How many requests of one body fail in a row; a call has eight attempts."""
 
@@ -150,7 +153,8 @@ def config_for(served: Provider) -> dict[str, Any]:
 def comparable(value: Any) -> Any:
     """Return the value without what may differ between two runs."""
     if isinstance(value, dict):
-        return {key: comparable(item) for key, item in value.items() if key not in VOLATILE}
+        own = {key: each for key, each in value.items() if key not in VOLATILE}
+        return {PORTS.sub("", key): comparable(each) for key, each in own.items()}
     if isinstance(value, str):
         return PORTS.sub("", value)
     return [comparable(item) for item in value] if isinstance(value, list) else value
@@ -170,11 +174,18 @@ def result_of(run: Path) -> dict[str, Any]:
     return result
 
 
+def without_servers(value: Any) -> Any:
+    """Return a result without what names the servers, and without the reports."""
+    if isinstance(value, dict):
+        left_out = {*OF_SERVERS, *REPORTS}
+        return {key: without_servers(each) for key, each in value.items() if key not in left_out}
+    return [without_servers(each) for each in value] if isinstance(value, list) else value
+
+
 def without_spend(result: dict[str, Any]) -> dict[str, Any]:
     """Return the result of a run without what it spent; its reports name the sum."""
     summary = {key: each for key, each in result["summary.json"].items() if key != "spend"}
-    reports = ("report.md", "report.html")
-    return {name: result[name] for name in result if name not in reports} | {
+    return {name: result[name] for name in result if name not in REPORTS} | {
         "summary.json": summary
     }
 
@@ -351,6 +362,8 @@ class Bench:
         result = result_of(run)
         if kind == "prose" and went_on(run):
             result, expected = without_spend(result), without_spend(expected)
+        if kind == "moved":
+            result, expected = without_servers(result), without_servers(expected)
         repeated, lost = check_calls(run)
         tally.repeated_finished += repeated
         tally.lost_in_flight += lost

@@ -294,7 +294,7 @@ def test_run_that_is_broken_off_among_failures_comes_to_the_same_end(tmp_path, e
     for crashes in (False, True):
         folder = tmp_path / str(crashes)
         folder.mkdir()
-        with failing(turns=(2, 4), closing=2, shape=lambda turn, _: "plain") as provider:
+        with failing(turns=(2, 4), closing=2) as provider:
             watcher = CrashingWatcher(events if crashes else -1)
             try:
                 result = attempt(folder, provider, watcher)
@@ -307,9 +307,12 @@ def test_run_that_is_broken_off_among_failures_comes_to_the_same_end(tmp_path, e
         ended.append((json.loads(told), unusable(result.folder), provider.count("chat")))
 
     (calm, *calm_files), (broken, *broken_files) = ended
-    same = ("status", "final_summary", "final_summary_by", "denominators", "total_iterations")
+    same = ("status", "final_summary", "final_summary_by", "total_iterations")
     assert calm_files == broken_files
     assert {key: calm[key] for key in same} == {key: broken[key] for key in same}
+    turns = [each["denominators"]["turns"] for each in (calm, broken)]
+    assert turns[0]["unparsed"] == turns[1]["unparsed"] == 5
+    assert turns[0]["accepted"] == turns[1]["accepted"]
 
 
 # --- the replies --------------------------------------------------------------------------------
@@ -326,6 +329,7 @@ KEYS = {
     "usage",
     "cost_usd",
     "latency_s",
+    "server",
     "provider",
     "served_model",
     "generation_id",

@@ -669,7 +669,7 @@ def test_audit_runs_through_a_proxy(tmp_path, monkeypatch):
     assert ran.holds("pa55word") == []
 
 
-@pytest.mark.parametrize("place", ["127.0.0.1:{port}", "127.0.0.1:1", "127.0.0.1:99999"])
+@pytest.mark.parametrize("place", ["127.0.0.1:{port}", "127.0.0.1:1"])
 def test_proxy_that_fails_tells_no_password_and_costs_nothing(tmp_path, monkeypatch, place):
     """What stands in the proxy's address never reaches a file or the screen."""
     with audited_provider() as proxy:
@@ -679,6 +679,20 @@ def test_proxy_that_fails_tells_no_password_and_costs_nothing(tmp_path, monkeypa
 
     error = ran.errors()[0]
     assert error["message"].startswith("no connection to nowhere.invalid: ")
+    assert {error["maybe_billed"] for error in ran.errors()} == {False}
+    assert ran.holds("pa55word") == []
+    assert asked(proxy, "target") == []
+
+
+def test_proxy_with_a_wrong_address_ends_the_run_and_tells_no_password(tmp_path, monkeypatch):
+    """An address that cannot be is no outage; it is refused at the first call to that server."""
+    with audited_provider() as proxy:
+        monkeypatch.setenv("https_proxy", "http://me:pa55word@127.0.0.1:99999")
+        target = endpoint(proxy, base_url="https://nowhere.invalid/api/v1", provider=PINNED)
+        ran = run_over(tmp_path, proxy, **both(proxy) | {"audited_endpoint": target})
+
+    assert type(ran.error) is FatalError
+    assert "the proxy is not" in str(ran.error)
     assert {error["maybe_billed"] for error in ran.errors()} == {False}
     assert ran.holds("pa55word") == []
     assert asked(proxy, "target") == []

@@ -160,6 +160,7 @@ class Auditor:
             finish_reason=reply.finish_reason,
             usage=reply.usage,
             cost_usd=reply.cost_usd,
+            server=reply.server,
             provider=reply.provider,
             served_model=reply.served_model,
             generation_id=reply.generation_id,

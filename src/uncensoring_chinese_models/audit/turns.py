@@ -249,6 +249,7 @@ class UnusableReply:
     finish_reason: str | None
     usage: Usage
     cost_usd: Decimal | None
+    server: str | None
     provider: str | None
     served_model: str | None
     generation_id: str | None
@@ -311,6 +312,7 @@ def unusable_to_json(reply: UnusableReply) -> Json:
         "usage": asdict(reply.usage),
         "cost_usd": as_number(reply.cost_usd),
         "latency_s": reply.latency_s,
+        "server": reply.server,
         "provider": reply.provider,
         "served_model": reply.served_model,
         "generation_id": reply.generation_id,
