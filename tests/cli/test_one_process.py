@@ -253,7 +253,7 @@ def test_run_directory_that_is_moved_stops_the_run_and_continues_there(tmp_path)
         resumed = run_here(tmp_path, *resume_words(moved))
 
     assert process.returncode == 4
-    assert "was moved" in said
+    assert "was moved" in said, said
     assert not run.exists()
     assert resumed.returncode == 0, resumed.stderr
     assert requests_of(provider) == 5

@@ -105,6 +105,7 @@ async def run_pipeline(parts: Parts, watch: Callable[[AuditEvent], None], notify
     events = run_audit(parts.config, parts.auditor, parts.target, parts.gate, prompt_file)
     async for event in events:
         record.add(event)
+        parts.journal.check_file()  # first, so that a run that was moved is not half written anew
         _store(parts.store, event, run)
         watch(event)
     if config.likelihood != "off":

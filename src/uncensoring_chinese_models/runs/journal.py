@@ -209,7 +209,7 @@ class Journal:
 
     def finish(self, status: Status, ask_again: Sequence[str] = ()) -> str:
         """Write the footer, unless it is there already; return when the run finished."""
-        self._check_file()
+        self.check_file()
         if self.footer is None:
             self.footer = {"finished_at": self._now(), "status": status}
             self.footer["ask_again"] = list(ask_again)
@@ -415,7 +415,7 @@ class Journal:
     def _append(self, record: Json, *, durable: bool = False) -> None:
         """Write one line."""
         if record["type"] not in _IN_FLIGHT:
-            self._check_file()
+            self.check_file()
         line = sealed(record, self._last_hash)
         try:
             if self._file is None:
@@ -429,8 +429,12 @@ class Journal:
             ) from err
         self._last_hash = line_hash(line)
 
-    def _check_file(self) -> None:
-        """Stop if the file was removed, replaced or changed."""
+    def check_file(self) -> None:
+        """Stop if the file was removed, replaced or changed; its lines are kept.
+
+        Raises:
+            RunStoreError: the message says where the lines are.
+        """
         if self._file is not None:
             self._file.check()
             if self._file.lost:
