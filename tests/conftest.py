@@ -9,6 +9,8 @@ import socket
 import hypothesis
 import pytest
 
+from uncensoring_chinese_models.config import environment, redaction
+
 # How long an example takes says more about the machine than about the code.
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("soak", deadline=None, max_examples=500)
@@ -45,9 +47,11 @@ def anyio_backend():
 
 @pytest.fixture(autouse=True)
 def bare_environment(monkeypatch):
-    """Begin each test without a key and without proxies."""
+    """Begin each test without a key and without proxies; a .env of this checkout is not read."""
     for name in _UNWANTED:
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(environment, "checkout_folder", lambda: None)
+    monkeypatch.setattr(redaction, "_known", {})
 
 
 @pytest.fixture(scope="session", autouse=True)

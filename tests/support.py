@@ -18,6 +18,7 @@ import yaml
 
 from tests.provider import FAULTS, Provider, ScriptedAuditor, ScriptedTarget, between
 from uncensoring_chinese_models.cli import main
+from uncensoring_chinese_models.config import redaction
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash, sealed
@@ -118,6 +119,7 @@ def run_here(cwd: Path, *words: object) -> subprocess.CompletedProcess[str]:
     arguments = [str(word) for word in words]
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
         patch.chdir(cwd)
+        patch.setattr(redaction, "_known", {})  # a process begins without keys
         before = dict(os.environ)
         try:
             code = main(arguments)

@@ -37,9 +37,9 @@ Unknown keys, duplicate keys and values of the wrong type are refused before any
 On the command line, words replace settings: `"topic=Hong Kong, 2019"`, `sampling.n=4`.
 
 A config never holds an API key, because it is copied into the run directory.
-`OPENROUTER_API_KEY` is read from the environment or from a `.env` file in this folder or above it.
-It is sent to OpenRouter's own address only. Another server gets a key only if `api_key_env` names
-its variable.
+`OPENROUTER_API_KEY` is read from the environment, or from a `.env` file in the working directory or in
+the checkout. It is sent to OpenRouter's own address only. Another server gets a key only if
+`api_key_env` names its variable.
 """
 EXPORTS_HEAD = """\
 # Tables of an export

@@ -121,6 +121,19 @@ SETTINGS = {
         "audited_endpoint.headers must not contain a secret such as Authorization; use api_key_env.",
         target(f"headers: {{Authorization: Bearer {SECRET}}}"),
     ),
+    "secret in the value of a header": Bad(
+        "audited_endpoint.headers must not contain a secret such as X-Lab; use api_key_env.",
+        target(f"headers: {{X-Lab: Bearer {SECRET}}}"),
+    ),
+    "secret deep in the body": Bad(
+        "extra_body must not contain a secret; use api_key_env.",
+        target(f"extra_body: {{options: [{{apiKey: {SECRET}}}]}}"),
+    ),
+    "key over plain http": Bad(
+        "audited_endpoint would send the key MY_KEY over plain http, which others on the way can "
+        "read; use an https address, or set allow_insecure: true for this endpoint.",
+        target("base_url: 'http://10.0.0.7/v1', api_key_env: MY_KEY"),
+    ),
     "line break in headers": Bad("must be HTTP headers", target('headers: {X-Title: "a\\r\\nb"}')),
     "key in place of its variable": Bad(
         "api_key_env must be the name of an environment variable",
@@ -148,13 +161,15 @@ SETTINGS = {
 
 WORLD = {
     "missing key": Bad("OPENROUTER_API_KEY is not set; looked in the environment and", VALID),
-    "missing key, without .env": Bad("a .env file here or above", VALID),
+    "missing key, without .env": Bad(".env (there is no such file). Put a line", VALID),
     "missing key of a variable": Bad(
         "No API key for the target deepseek/deepseek-chat: MY_KEY is not set",
         words=("audited_endpoint.api_key_env=MY_KEY",),
     ),
     "missing key, with .env": Bad(
-        ".env. Put a line OPENROUTER_API_KEY=... into .env", VALID, files=((".env", b"OTHER=1\n"),)
+        ".env (it does not set OPENROUTER_API_KEY). Put a line OPENROUTER_API_KEY=... into .env",
+        VALID,
+        files=((".env", b"OTHER=1\n"),),
     ),
     "key with a space": Bad(
         "The value of OPENROUTER_API_KEY contains spaces",

@@ -30,6 +30,7 @@ ENDPOINT_DEFAULTS: dict[str, Any] = {
     "preset": None,
     "base_url": None,
     "api_key_env": None,
+    "allow_insecure": False,
     "headers": {},
     "extra_body": {},
     "timeout_s": 300,
@@ -519,17 +520,6 @@ def test_key_comes_from_the_environment(monkeypatch):
     assert read_key(Endpoint()) == "sk-env"
 
 
-@pytest.mark.parametrize("folder", [".", "..", "../.."])
-def test_key_is_found_in_a_dotenv_here_or_above(folder, tmp_path, monkeypatch):
-    """The .env of the current folder or of any folder above it is read."""
-    deep = tmp_path / "a" / "b"
-    deep.mkdir(parents=True)
-    monkeypatch.chdir(deep)
-    (deep / folder / ".env").write_text(f"{KEY}=sk-dotenv\n", encoding="utf-8")
-
-    assert read_key(Endpoint()) == "sk-dotenv"
-
-
 @pytest.mark.parametrize(
     "content",
     [
@@ -564,19 +554,6 @@ def test_blank_variable_does_not_hide_dotenv(blank, monkeypatch):
     assert read_key(Endpoint()) == "sk-dotenv"
 
 
-def test_nearest_dotenv_is_the_only_one_read(tmp_path):
-    """One .env decides; those further up are not looked at, and the message names the one."""
-    (tmp_path / ".env").write_text(f"{KEY}=sk-above\n", encoding="utf-8")
-    here = Path.cwd() / ".env"
-    here.write_text("UNRELATED_SETTING=1\n", encoding="utf-8")
-
-    with pytest.raises(MissingCredentialError) as caught:
-        read_key(Endpoint())
-
-    assert str(here) in str(caught.value)
-    os.environ.pop("UNRELATED_SETTING", None)
-
-
 def test_missing_key_says_what_is_missing_and_where_it_was_looked_for():
     """The message names the variable, both places, and what to write."""
     with pytest.raises(MissingCredentialError) as caught:
@@ -592,7 +569,7 @@ def test_missing_key_says_what_is_missing_and_where_it_was_looked_for():
 
 def test_missing_key_of_another_endpoint_names_its_variable():
     """The variable in the message is the one that the config asks for."""
-    endpoint = Endpoint(base_url="http://h/v1", api_key_env=OTHER_KEY)
+    endpoint = Endpoint(base_url="https://h/v1", api_key_env=OTHER_KEY)
 
     with pytest.raises(MissingCredentialError, match=OTHER_KEY):
         read_key(endpoint)
@@ -716,6 +693,7 @@ FREE = [
         for side in ("auditing_endpoint", "audited_endpoint")
         for name, value in (
             ("api_key_env", OTHER_KEY),
+            ("allow_insecure", True),
             ("headers", {"X-Title": "t"}),
             ("timeout_s", 9),
             ("max_concurrency", 1),

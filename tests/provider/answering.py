@@ -57,6 +57,8 @@ class Plan:
     payload: bytes
     usd: Decimal = Decimal(0)
     tokens: int = 0
+    reason: str = "-"
+    """The words beside the status."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +77,13 @@ class Answering:
     extra_prompt_tokens: int
     provider_name: str
     amend: Callable[[Ask, Json], Json]
+    echo: Callable[[Plan], Plan]
 
     def plan(self, request: Request, elsewhere: str) -> Plan:
         """Decide what a request is answered with, and what that costs."""
+        return self.echo(self._plan(request, elsewhere))
+
+    def _plan(self, request: Request, elsewhere: str) -> Plan:
         objection = next(self._objections(request), None)
         fault = objection or request.fault
         generation = None

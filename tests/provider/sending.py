@@ -26,7 +26,7 @@ async def send(
     if fault is not None and (fault.then != "keep" or fault.unheard is not None):
         _break_off(http, request, plan, ledger)
         await asyncio.Event().wait()  # until the loss of the connection cancels us
-    response = web.StreamResponse(status=plan.status, headers=plan.headers)
+    response = web.StreamResponse(status=plan.status, reason=plan.reason, headers=plan.headers)
     if fault is not None and fault.drips == "spaces":
         await _pad_forever(http, response, drip_s)
     if plan.status not in (204, 304):
@@ -61,7 +61,10 @@ def _break_off(http: web.Request, request: Request, plan: Plan, ledger: Ledger) 
     assert fault is not None
     transport = transport_of(http)
     headers = {**plan.headers, "Content-Length": str(len(plan.payload))}
-    lines = [f"HTTP/1.1 {plan.status} -", *(f"{name}: {text}" for name, text in headers.items())]
+    lines = [
+        f"HTTP/1.1 {plan.status} {plan.reason}",
+        *(f"{name}: {text}" for name, text in headers.items()),
+    ]
     head = "\r\n".join([*lines, "", ""]).encode("latin-1")
     sent = {
         "nothing": b"",

@@ -77,6 +77,8 @@ class Provider:
     """Who serves, unless the request names its own choice."""
     amend: Callable[[Ask, Json], Json] = lambda ask, reply: reply
     """Changes the ordinary reply, knowing the request; the books keep what was generated."""
+    echo: Callable[[Plan], Plan] = lambda plan: plan
+    """Changes every response that is ready to leave: `echo.everywhere` repeats keys in it."""
     latency: float | Callable[[Request], float] = 0.0
     """Seconds between reading a request and answering it; others go on meanwhile."""
     on_request: Callable[[Request], object] | None = None

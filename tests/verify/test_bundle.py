@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.provider.echo import ENCODINGS
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.cli.verify import bundle, verify
@@ -446,3 +448,19 @@ def test_our_own_configs_may_be_published():
 def test_what_may_be_published_is_let_through(file, content):
     """What names nobody is no reason to refuse."""
     assert find_leaks({file: content}, names=["host", "vm"]) == []
+
+
+@pytest.mark.parametrize("form", ENCODINGS)
+def test_key_in_any_encoding_is_not_packed(run, monkeypatch, form):
+    """The search before packing knows the same encodings as that of the answers."""
+    key = "sk-or-v1-9fQz_4TgXb7LmW2pR8sYc-aV3nHd"
+    monkeypatch.setenv("OPENROUTER_API_KEY", key)
+    for name in ("summary.json", "report.html", "report.md"):
+        (run / name).unlink()
+    turn = run / "auditor_turns/001.json"
+    content = json.loads(turn.read_bytes()) | {"raw_response": ENCODINGS[form](key)}
+    turn.write_text(json.dumps(content))
+
+    with pytest.raises(UnfitToPublishError, match="the value of OPENROUTER_API_KEY") as refused:
+        pack_run(run, keep_found=True)
+    assert key not in str(refused.value)

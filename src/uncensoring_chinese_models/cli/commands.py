@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
@@ -19,6 +20,7 @@ from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.cli.score import demo, score
 from uncensoring_chinese_models.cli.verify import bundle, verify
 from uncensoring_chinese_models.cli.view import view
+from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.errors import AuditToolError, InterruptedRunError
 from uncensoring_chinese_models.text import escape
 
@@ -82,10 +84,10 @@ def _run(
             commands, argv, program=program, about=ABOUT, version=__version__, default=default
         )
     except InterruptedRunError as err:
-        print(escape(str(err)), file=sys.stderr)
+        print(escape(redact_message(str(err))), file=sys.stderr)
         return err.exit_code
     except AuditToolError as err:
-        print(f"error: {escape(str(err), newlines=True)}", file=sys.stderr)
+        print(f"error: {escape(redact_message(str(err)), newlines=True)}", file=sys.stderr)
         return err.exit_code
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
@@ -93,3 +95,6 @@ def _run(
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except Exception:  # noqa: BLE001 -- a bug shows its traceback, but no key
+        print(redact_message(traceback.format_exc()), file=sys.stderr)
+        return 1

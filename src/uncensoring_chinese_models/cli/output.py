@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.text import escape
 
@@ -56,7 +57,7 @@ class Output:
         if self.as_json:
             self.record(fields, code)
         else:
-            print(*lines, sep="\n")
+            print(*map(redact_message, lines), sep="\n")
         return code
 
     def listing(self, lines: Iterable[str], content: Json) -> int:
@@ -64,7 +65,7 @@ class Output:
         if self.as_json:
             print_json(content)
         else:
-            print(*lines, sep="\n")
+            print(*map(redact_message, lines), sep="\n")
         return 0
 
     def record(self, fields: Json, code: int | None) -> None:
@@ -74,7 +75,7 @@ class Output:
 
 def print_json(content: Json | list[Json]) -> None:
     """Print JSON on one line, in ASCII, so that no terminal acts on what it holds."""
-    print(json.dumps(content, ensure_ascii=True))
+    print(redact_message(json.dumps(content, ensure_ascii=True)))
 
 
 def table_lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
@@ -88,7 +89,7 @@ def table_lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:
 
 def print_notice(notice: Notice) -> None:
     """Print a notice of a running job to stderr."""
-    print(escape(notice.text), file=sys.stderr)
+    print(escape(redact_message(notice.text)), file=sys.stderr)
 
 
 def our_name() -> str:

@@ -18,6 +18,7 @@ from uncensoring_chinese_models.audit import (
     UnusableReply,
     check_prediction,
 )
+from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.domain import DELIVERIES, Response
 from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.reports import (
@@ -84,7 +85,7 @@ class ProgressPrinter:
 
     def notice(self, notice: Notice) -> None:
         """Print a failed attempt, a wait or a warning to stderr."""
-        text = escape(notice.text)
+        text = escape(redact_message(notice.text))
         if notice.wait_s is not None:
             until = datetime.now(UTC) + timedelta(seconds=notice.wait_s)
             text += f"; trying again in {notice.wait_s:.0f} s (at {until:%H:%M:%S} UTC)"
@@ -178,6 +179,7 @@ class ProgressPrinter:
     # --- printing -------------------------------------------------------------------------------
 
     def _line(self, text: str, style: str = "", *, wrap: bool = True) -> None:
+        text = redact_message(text)
         if self._console is None:
             self._write(self._stream, text)
             return

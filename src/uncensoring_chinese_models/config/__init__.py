@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.config.addresses import host_of, is_near, is_private
+    from uncensoring_chinese_models.config.addresses import (
+        host_of,
+        is_near,
+        is_private,
+        is_this_machine,
+    )
     from uncensoring_chinese_models.config.endpoints import (
         Endpoint,
         Line,
@@ -15,6 +20,7 @@ if TYPE_CHECKING:
         server_of,
     )
     from uncensoring_chinese_models.config.environment import (
+        FOR_DOWNLOADS,
         cache_folder,
         child_environment,
         read_key,
@@ -27,6 +33,14 @@ if TYPE_CHECKING:
         parse_mapping,
     )
     from uncensoring_chinese_models.config.presets import PRESETS
+    from uncensoring_chinese_models.config.redaction import (
+        redact,
+        redact_json,
+        redact_message,
+        redact_parts,
+        refuse_keys_in,
+        remember_secret,
+    )
     from uncensoring_chinese_models.config.settings import (
         FACT_AUDITOR,
         MAX_SAMPLES,
@@ -38,6 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FACT_AUDITOR",
+    "FOR_DOWNLOADS",
     "MAX_SAMPLES",
     "PRESETS",
     "AuditConfig",
@@ -54,9 +69,16 @@ __all__ = [
     "host_of",
     "is_near",
     "is_private",
+    "is_this_machine",
     "load_config",
     "parse_mapping",
     "read_key",
+    "redact",
+    "redact_json",
+    "redact_message",
+    "redact_parts",
+    "refuse_keys_in",
+    "remember_secret",
     "require_extra",
     "server_of",
 ]

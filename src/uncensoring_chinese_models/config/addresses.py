@@ -19,10 +19,11 @@ def host_of(address: str) -> str:
 def is_near(address: str) -> bool:
     """Return whether an address is on this machine or in a private network."""
     host = host_of(address)
-    return _is_this_machine(host) or is_private(host)
+    return is_this_machine(host) or is_private(host)
 
 
-def _is_this_machine(host: str) -> bool:
+def is_this_machine(host: str) -> bool:
+    """Return whether a host is the loopback of this machine; any other spelling of it is not."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -31,7 +32,7 @@ def _is_this_machine(host: str) -> bool:
 
 def is_private(host: str) -> bool:
     """Return whether a host is in a private network, but is not this machine."""
-    if _is_this_machine(host):
+    if is_this_machine(host):
         return False
     try:
         return not ipaddress.ip_address(host).is_global

@@ -6,6 +6,7 @@ Kinds of servers are data (`presets`), not classes.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from pydantic import (
     model_validator,
 )
 
+from uncensoring_chinese_models.config.addresses import is_this_machine
 from uncensoring_chinese_models.config.presets import PRESETS, Preset, PresetName
 from uncensoring_chinese_models.domain import Price
 
@@ -90,7 +92,25 @@ _OUR_FIELDS = frozenset(
 )
 """Fields that `extra_body` must not set: they would change the prompt, the model or the cost; `echo`
 would return the prompt as the target's words."""
-_SECRET_FIELD = re.compile("(^|_)(api_?key|secret|password|authorization|(access|auth)_token)$")
+_SECRET_FIELD = re.compile(
+    "(^token|api[_-]?key|secret|password|passwd|authorization|credentials?"
+    "|(access|auth|bearer)[_-]?token)$",
+    re.IGNORECASE,
+)
+_SECRET_HEADER = re.compile(
+    "auth|key|token|secret|cookie|credential|passw|passphrase|signature|session", re.IGNORECASE
+)
+_SECRET_VALUE = re.compile(r"\s*(bearer|basic|digest|token)\s", re.IGNORECASE)
+
+
+def _names_of_texts(value: JsonValue) -> Iterator[str]:
+    """Yield the names of the fields of a JSON value that are texts, at every depth."""
+    held = value.items() if isinstance(value, dict) else ()
+    yield from (name for name, each in held if isinstance(each, str))
+    for each in (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    ):
+        yield from _names_of_texts(each)
 
 
 class Endpoint(Settings):
@@ -102,6 +122,8 @@ class Endpoint(Settings):
     """Address up to and including /v1; by default the preset's."""
     api_key_env: VariableName | None = None
     """Environment variable that holds the key; by default OPENROUTER_API_KEY for OpenRouter, and none elsewhere."""
+    allow_insecure: bool = False
+    """Whether the key may be sent over plain http, which others on the way can read, to another machine."""
     headers: dict[str, str] = Field(default_factory=dict)
     """Extra HTTP headers."""
     extra_body: dict[str, JsonValue] = Field(default_factory=dict)
@@ -122,16 +144,27 @@ class Endpoint(Settings):
         clash = set(self.extra_body) & _OUR_FIELDS
         if clash:
             raise ValueError(f"extra_body must not set {', '.join(sorted(clash))}")
-        if any(_SECRET_FIELD.search(name.lower()) for name in self.extra_body):
+        if any(_SECRET_FIELD.search(name) for name in _names_of_texts(self.extra_body)):
             raise ValueError("extra_body must not contain a secret; use api_key_env")
+        return self
+
+    @model_validator(mode="after")
+    def _no_key_over_plain_http(self) -> Endpoint:
+        parts = urlsplit(self.address)
+        is_open = parts.scheme == "http" and not is_this_machine(parts.hostname or "")
+        if is_open and self.key_variable and not self.allow_insecure:
+            raise ValueError(
+                f"would send the key {self.key_variable} over plain http, which others on the way "
+                "can read; use an https address, or set allow_insecure: true for this endpoint"
+            )
         return self
 
     @field_validator("headers")
     @classmethod
     def _no_secret_and_no_line_break(cls, headers: dict[str, str]) -> dict[str, str]:
-        secret = re.compile("auth|key|token|secret|cookie", re.IGNORECASE)
         for name, value in headers.items():
-            if secret.search(name):  # a config is copied into the run directory and published
+            # A config is copied into the run directory and published.
+            if _SECRET_HEADER.search(name) or _SECRET_VALUE.match(value):
                 raise ValueError(f"must not contain a secret such as {name}; use api_key_env")
             if not re.fullmatch(r"[!#-'*+.^-z|~0-9A-Z-]+", name) or not value.isprintable():
                 raise ValueError(f"must be HTTP headers, but {name!r} or its value is not valid")

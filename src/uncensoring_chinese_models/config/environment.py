@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dotenv import find_dotenv, load_dotenv
+from dotenv import dotenv_values, load_dotenv
 
+from uncensoring_chinese_models.config.redaction import remember_secret
 from uncensoring_chinese_models.errors import ConfigError, MissingCredentialError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from uncensoring_chinese_models.config.endpoints import Endpoint
+
+MAX_DOTENV_BYTES = 1_000_000
+_PROJECT = 'name = "uncensoring-chinese-models"'
+_PASSED_ON = re.compile(
+    "PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|LC_[A-Z]+|TZ|TMPDIR|TEMP|TMP|LD_LIBRARY_PATH"
+    "|XDG_CACHE_HOME|UCM_CACHE_DIR|VIRTUAL_ENV|PYTHONUTF8|PYTHONDONTWRITEBYTECODE"
+)
+"""What every child process inherits: where programs, libraries and caches are, and the language."""
+FOR_DOWNLOADS = re.compile(
+    "PIP_[A-Z_]+|XDG_CONFIG_[A-Z]+|NETRC|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE"
+    "|(HTTP|HTTPS|ALL|NO|http|https|all|no)_(PROXY|proxy)"
+)
+"""What a child process also inherits if it fetches something: package index, certificates, proxies."""
 
 
 def read_key(endpoint: Endpoint, *, required: bool = True, of: str = "") -> str | None:
@@ -22,29 +42,108 @@ def read_key(endpoint: Endpoint, *, required: bool = True, of: str = "") -> str 
     name = endpoint.key_variable
     if name is None:
         return None
+    looked = ["in the environment"]
     if not os.environ.get(name, "").strip():
         os.environ.pop(name, None)  # set but empty: it must not hide the one in .env
-    dotenv_path = find_dotenv(usecwd=True)
-    if dotenv_path:
-        try:
-            load_dotenv(dotenv_path)
-        except (OSError, UnicodeDecodeError):  # the latter would quote the file
-            raise ConfigError(f"{dotenv_path} cannot be read as UTF-8 text.") from None
+        looked += _load_from_dotenv(name)
     key = os.environ.get(name, "").strip()
     if not key:
         if not required:
             return None
-        looked = f"in {dotenv_path}" if dotenv_path else "in a .env file here or above (none found)"
         raise MissingCredentialError(
-            f"No API key{of and ' for ' + of}: {name} is not set; looked in the environment and {looked}. "
+            f"No API key{of and ' for ' + of}: {name} is not set; looked {' and '.join(looked)}. "
             f"Put a line {name}=... into .env, then run the same command again."
         )
+    _refuse_impossible_key(name, key)
+    remember_secret(key)
+    return key
+
+
+def _refuse_impossible_key(name: str, key: str) -> None:
     if not key.isascii() or not key.isprintable() or not set(key).isdisjoint(" '\""):
         raise ConfigError(
             f"The value of {name} contains spaces, line breaks, quotes or non-ASCII characters; "
             "copy the key again, without quotes or other characters around it."
         )
-    return key
+
+
+# --- .env ---------------------------------------------------------------------------------------
+
+
+def _load_from_dotenv(name: str) -> list[str]:
+    """Load one variable from the first .env that sets it; return which files were looked into.
+
+    Only this one is loaded: other variables of the file, such as HTTP_PROXY or LD_PRELOAD, would
+    change where the key is sent, or what runs.
+    """
+    looked = []
+    for path in _dotenv_places():
+        text = _read_dotenv(path)
+        if text is None:
+            looked.append(f"in {path} (there is no such file)")
+            continue
+        # Without interpolation, so that ${OTHER} does not put another variable into a request.
+        value = (dotenv_values(stream=io.StringIO(text), interpolate=False).get(name) or "").strip()
+        if value:
+            if "${" in value:
+                raise ConfigError(
+                    f"{path} sets {name} to the value of another variable; write the key itself."
+                )
+            _refuse_impossible_key(name, value)
+            load_dotenv(stream=io.StringIO(f"{name}={value}\n"), interpolate=False)
+            return [*looked, f"in {path}"]
+        looked.append(f"in {path} (it does not set {name})")
+    return looked
+
+
+def _dotenv_places() -> list[Path]:
+    """Return where a .env may be: in the working directory and in the checkout; in no other folder."""
+    folders = []
+    with suppress(FileNotFoundError):  # it was removed
+        folders.append(Path.cwd())
+    checkout = checkout_folder()
+    if checkout is not None and checkout not in folders:
+        folders.append(checkout)
+    return [folder / ".env" for folder in folders]
+
+
+def checkout_folder() -> Path | None:
+    """Return the root of the repository that this package runs from; None if it is installed."""
+    package = Path(__file__).resolve().parents[1]
+    root = package.parents[1]
+    try:
+        is_ours = package.parent.name == "src" and _PROJECT in (root / "pyproject.toml").read_text()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return root if is_ours else None
+
+
+def _read_dotenv(path: Path) -> str | None:
+    """Return the text of a .env; None if there is no such file, or a folder of this name.
+
+    Raises:
+        ConfigError: it cannot be read; the message does not quote it.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not wait
+        with os.fdopen(handle, "rb") as file:
+            mode = os.fstat(handle).st_mode
+            content = file.read(MAX_DOTENV_BYTES + 1) if stat.S_ISREG(mode) else b""
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as err:
+        raise ConfigError(f"{path} cannot be read: {err.strerror}.") from None
+    if not stat.S_ISREG(mode):
+        raise ConfigError(f"{path} is not a regular file; make it one, or set the key's variable.")
+    if len(content) > MAX_DOTENV_BYTES:
+        raise ConfigError(f"{path} is larger than {MAX_DOTENV_BYTES} bytes; put only keys into it.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:  # the error would quote the file
+        raise ConfigError(f"{path} cannot be read as UTF-8 text.") from None
+
+
+# --- folders and child processes ----------------------------------------------------------------
 
 
 def cache_folder() -> Path:
@@ -58,6 +157,19 @@ def cache_folder() -> Path:
     return base / "uncensoring_chinese_models"
 
 
-def child_environment(**added: str) -> dict[str, str]:
-    """Return the environment for a child process, with these variables added."""
-    return {**os.environ, **added}
+def child_environment(
+    *names: str, also: re.Pattern[str] | None = None, added: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Return the environment for a child process: a few harmless variables and those added.
+
+    Args:
+        names: further variables to pass on, such as those of the keys that the child needs.
+        also: pattern of further variables to pass on, such as `FOR_DOWNLOADS`.
+        added: variables to set.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if _PASSED_ON.fullmatch(name) or name in names or (also and also.fullmatch(name))
+    }
+    return {**kept, **(added or {})}

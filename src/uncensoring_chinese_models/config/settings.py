@@ -249,7 +249,8 @@ class AuditConfig(Settings):
         A run can be resumed with other budgets, timeouts, prices, addresses, retries, checks and
         judges; the settings returned here must stay the same.
         """
-        free = {"api_key_env", "base_url", "headers", "timeout_s", "max_concurrency", "price"}
+        free = {"api_key_env", "base_url", "allow_insecure", "headers", "timeout_s"}
+        free |= {"max_concurrency", "price"}
         settings = self.model_dump(
             mode="json",
             exclude={

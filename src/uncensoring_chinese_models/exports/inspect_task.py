@@ -22,7 +22,7 @@ from inspect_ai.log import transcript
 from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
-from uncensoring_chinese_models.config import load_config
+from uncensoring_chinese_models.config import FOR_DOWNLOADS, child_environment, load_config
 from uncensoring_chinese_models.errors import AuditToolError, ConfigError
 from uncensoring_chinese_models.exports.inspect_sample import conversation_of, scores_of
 from uncensoring_chinese_models.exports.loading import load_run
@@ -74,7 +74,7 @@ def our_command(config: str, folder: str) -> Solver:
         if left is not None:
             taken.add(left)
             words += ["--resume", str(left)]
-        record = await _ended(words, folder)
+        record = await _ended(words, folder, _environment(Path(config)))
         run = load_run(Path(folder) / record[RUN_DIR])
         state.messages, state.output = conversation_of(run)
         state.metadata[RUN_DIR] = record[RUN_DIR]
@@ -117,7 +117,15 @@ def unfinished_run(config: Path, folder: Path, taken: set[Path]) -> Path | None:
     return None
 
 
-async def _ended(words: list[str], folder: str) -> Json:
+def _environment(config: Path) -> dict[str, str]:
+    """Return the environment of the audit: with the keys that its config names, and no others."""
+    settings = load_config(config).settings
+    endpoints = (settings.auditing_endpoint, settings.audited_endpoint)
+    keys = [each.key_variable for each in endpoints if each.key_variable]
+    return child_environment("PYTHONPATH", *keys, also=FOR_DOWNLOADS)
+
+
+async def _ended(words: list[str], folder: str, environment: dict[str, str]) -> Json:
     """Run a command and return the record that it prints.
 
     Raises:
@@ -128,6 +136,7 @@ async def _ended(words: list[str], folder: str) -> Json:
         process = subprocess.Popen(  # noqa: ASYNC220, S603 -- our own command
             words,
             cwd=folder,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=said,

@@ -12,7 +12,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import AuditConfig, read_key, server_of
+from uncensoring_chinese_models.config import AuditConfig, read_key, refuse_keys_in, server_of
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import ClientError, ConfigError
 from uncensoring_chinese_models.models.budget import PricedMeter, charge
@@ -66,6 +66,8 @@ async def connect_models(
 ) -> AsyncIterator[list[ConnectedModel]]:
     """Connect to auditor and target; refuse a USD budget if a price is unknown."""
     refuse_unknown_models(config, builtins)
+    for judge in config.judge_model:  # a host may know this key too, and repeat it
+        read_key(judge.endpoint, required=False)
     async with AsyncExitStack() as opened:
         connect = partial(HttpApi, await opened.enter_async_context(open_session()))
         sides = [
@@ -98,6 +100,7 @@ async def connect_judges(
     async with AsyncExitStack() as opened:
         connect = partial(HttpApi, await opened.enter_async_context(open_session()))
         sides = []
+        refuse_keys_in({"The config": config.model_dump_json()})
         for judge in config.judge_model:
             reached = (judge.model, judge.endpoint)
             sides.append(await _reach("judge", reached, connect, opened, notify))

@@ -7,17 +7,24 @@ import json
 import re
 import socket
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
-from ipaddress import ip_address
 from itertools import chain
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from uncensoring_chinese_models.config import (
+    is_this_machine,
+    redact,
+    redact_json,
+    redact_message,
+    redact_parts,
+    remember_secret,
+)
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import (
     UNCONNECTABLE,
@@ -36,8 +43,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.config import Endpoint
     from uncensoring_chinese_models.domain import Call, Json, Reply
 
-MIN_SECRET_LENGTH = 16
-"""A shorter key is a placeholder such as EMPTY, which a model may write itself."""
 MAX_BODY_BYTES = 64 * 1024 * 1024
 CATALOGUE_TIMEOUT_S = 15.0
 _BILLED_AS = (
@@ -83,9 +88,10 @@ class HttpApi:
             else:
                 reply = read_response(raw, call.api, now=now)
         except ClientError as err:
+            redact_error(err)
             err.message += self._hint(err)
             raise
-        return replace(reply, latency_s=round(time.monotonic() - started, 3))
+        return replace(redacted(reply), latency_s=round(time.monotonic() - started, 3))
 
     async def catalogue(self) -> dict[str, Price | None]:
         """Return the models that the server lists, with their prices if it gives them.
@@ -98,7 +104,7 @@ class HttpApi:
             lister = HttpApi(passing, self._endpoint, self._key)
             raw = await lister._exchange("GET", f"{self._endpoint.address}/models", None, timeout)
         try:
-            entries = json.loads(raw.body)["data"] if raw.status == 200 else []
+            entries = redact_json(json.loads(raw.body))["data"] if raw.status == 200 else []
             return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TransientError("the server's list of models is not readable") from None
@@ -151,10 +157,7 @@ class HttpApi:
                     content += chunk
                     if len(content) > MAX_BODY_BYTES:
                         raise TransientError("the answer is too large", maybe_billed=True)
-                answer = bytes(content)
-                if response.status >= 300 or len(self._key or "") >= MIN_SECRET_LENGTH:
-                    answer = self._redact(answer)
-                return RawResponse(response.status, response.headers, answer)
+                return RawResponse(response.status, response.headers, bytes(content))
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as err:
             raise self._lost(err, timeout_s) from None
 
@@ -176,23 +179,43 @@ class HttpApi:
         if isinstance(err, unreached) or unsent:
             lasting = isinstance(err, aiohttp.ClientSSLError) or _is_wrong_name(err)
             return TransientError(
-                f"no connection to {host}: {self._clean(err)}",
+                f"no connection to {host}: {_clean(err)}",
                 error_type=UNCONNECTABLE if lasting else UNREACHABLE,
             )
         if isinstance(err, TimeoutError):
             return TransientError(
                 f"{host} did not answer within {timeout_s:g} s", status=408, maybe_billed=True
             )
-        return TransientError(f"{host} broke the connection: {self._clean(err)}", maybe_billed=True)
+        return TransientError(f"{host} broke the connection: {_clean(err)}", maybe_billed=True)
 
-    def _clean(self, err: Exception) -> str:
-        text = " ".join(str(err).split()) or type(err).__name__
-        text = re.sub(r"//[^/\s]*@", "//", text)  # a proxy's address may hold a password
-        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")[:300]
 
-    def _redact(self, content: bytes) -> bytes:
-        """Replace the key wherever a server echoes it, before it can be stored or printed."""
-        return content.replace(self._key.encode(), b"[key]") if self._key else content
+def redacted(reply: Reply) -> Reply:
+    """Return the reply without keys, not even one that is split over its fields or tokens."""
+    names = [each.name for each in fields(reply) if isinstance(getattr(reply, each.name), str)]
+    before = [getattr(reply, name) for name in names]
+    tokens = [str(token.name) for token in reply.tokens]
+    after = redact_parts(before + tokens)
+    if after == before + tokens:
+        return reply
+    changed: dict[str, Any] = dict(zip(names, after, strict=False))
+    marked = [
+        token if old == new else token._replace(name=new)
+        for token, old, new in zip(reply.tokens, tokens, after[len(names) :], strict=True)
+    ]
+    return replace(reply, **changed, tokens=tuple(marked))
+
+
+def redact_error(err: ClientError) -> None:
+    """Remove keys from the texts of an error."""
+    err.message = redact_message(err.message)
+    err.error_type = err.error_type and redact_message(err.error_type)
+    err.partial_text = err.partial_text and redact(err.partial_text)
+
+
+def _clean(err: Exception) -> str:
+    text = " ".join(str(err).split()) or type(err).__name__
+    text = re.sub(r"//[^/\s]*@", "//", text)  # a proxy's address may hold a password
+    return redact_message(text)[:300]
 
 
 def _is_wrong_name(err: Exception) -> bool:
@@ -204,17 +227,22 @@ def _is_wrong_name(err: Exception) -> bool:
 def _proxy_for(url: str) -> str | None:
     """Return the proxy of the environment for this address; the local machine needs none."""
     parts = urlsplit(url)
-    if not parts.hostname or _is_loopback(parts.hostname) or proxy_bypass(parts.hostname):
+    if not parts.hostname or is_this_machine(parts.hostname) or proxy_bypass(parts.hostname):
         return None
     proxy = getproxies().get(parts.scheme)
-    return f"http://{proxy}" if proxy and "://" not in proxy else proxy
+    if not proxy:
+        return None
+    proxy = proxy if "://" in proxy else f"http://{proxy}"
+    _remember_password(proxy)
+    return proxy
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+def _remember_password(proxy: str) -> None:
+    """Remember what a proxy is told, so that it can echo it in vain."""
+    user_info, at, _ = proxy.partition("://")[2].rpartition("@")
+    if at:
+        for secret in {user_info, unquote(user_info), unquote(user_info.partition(":")[2])} - {""}:
+            remember_secret(secret)
 
 
 def _price(pricing: Any) -> Price | None:

@@ -6,6 +6,7 @@ import math
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models.config import redact
 from uncensoring_chinese_models.domain import Token
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _MAX_COUNT = 10**1000
 """An implausible count must reach the budget, but a longer number cannot be written as JSON."""
+_MAX_SEARCHED_BYTES = 100_000
+"""Far more than is shown, so that no key is cut off before it is found."""
 
 
 def mapping(value: object) -> Json:
@@ -99,5 +102,6 @@ def one_line(text: str) -> str:
 
 def excerpt(body: bytes) -> str:
     """Return the beginning of a body that cannot be parsed, for an error message."""
-    text = one_line(body[:200].decode("utf-8", "replace"))
+    start = redact(body[:_MAX_SEARCHED_BYTES].decode("utf-8", "replace"))
+    text = one_line(start[:200])
     return f"it begins {text[:80]!r}" if text else "an empty body"

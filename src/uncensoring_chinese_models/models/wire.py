@@ -2,7 +2,8 @@
 
 Servers report the same error in many forms: as an HTTP status, as an error object inside a 200, at
 the choice beside a partial text, or with `availability` and no code. All of them are classified
-here. This module is pure: bytes and headers in, a `Reply` or a `ClientError` out.
+here: bytes and headers in, a `Reply` or a `ClientError` out. Keys are removed right after parsing, so
+that no key is shortened to a part that could not be recognised any more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models.config import redact, redact_json
 from uncensoring_chinese_models.domain import Reply, Usage
 from uncensoring_chinese_models.errors import (
     ClientError,
@@ -72,6 +74,11 @@ class RawResponse:
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+    def header(self, name: str) -> str | None:
+        """Return the value of a header without keys."""
+        value = self.headers.get(name)
+        return None if value is None else redact(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +188,7 @@ def _json_object(raw: RawResponse) -> Json | None:
         data = json.loads(raw.body)
     except (ValueError, RecursionError):
         return None
-    return data if isinstance(data, dict) else None
+    return redact_json(data) if isinstance(data, dict) else None
 
 
 def _reply(
@@ -210,7 +217,7 @@ def _reply(
         reasoning=loose.text(message.get("reasoning") or message.get("reasoning_content")),
         provider=loose.text(data.get("provider")),
         served_model=loose.text(data.get("model")),
-        generation_id=loose.text(data.get("id")) or raw.headers.get("X-Generation-Id"),
+        generation_id=loose.text(data.get("id")) or raw.header("X-Generation-Id"),
         usage=bill.usage,
         cost_usd=bill.cost_usd,
         tokens=loose.tokens(choice.get("logprobs")),
@@ -273,15 +280,15 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
     told += [STATUS_OF.get(word) for word in words]
     status = next((code for code in told if code), None)
     moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
-    retry_after = loose.seconds(raw.headers.get("Retry-After"), now)
+    retry_after = loose.seconds(raw.header("Retry-After"), now)
     if retry_after is None:
         retry_after = loose.seconds(availability.get("retry_after"), now)
     if retry_after is None:
         retry_after = loose.seconds(metadata.get("retry_after"), now)
     message = loose.one_line(loose.text(error.get("message")) or "")
     message = message or f"HTTP {raw.status} ({loose.excerpt(raw.body)})"
-    if 300 <= raw.status < 400 and raw.headers.get("Location"):
-        message = f"redirected to {raw.headers['Location']}, which is not followed: check base_url"
+    if 300 <= raw.status < 400 and raw.header("Location"):
+        message = f"redirected to {raw.header('Location')}, which is not followed: check base_url"
     if moderated and metadata.get("reasons"):
         message += f" (reasons: {metadata['reasons']})"
     retryable = availability.get("retryable")

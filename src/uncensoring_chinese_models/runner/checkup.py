@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models.config import refuse_keys_in
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.models import (
     BudgetMeter,
@@ -94,6 +95,7 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
 def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
     """Make a folder for the record, and open its journal."""
     config = loaded.settings
+    refuse_keys_in({"The config": loaded.file_bytes.decode("utf-8", "replace")})
     name = doctor_name(config.audited_model, utc_now())
     store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
     with closing(Journal.open(store.journal_path, utc_now, create=False)) as journal:

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.audit import (
     prompt_file_text,
     response_format,
 )
-from uncensoring_chinese_models.config import AuditConfig, load_config
+from uncensoring_chinese_models.config import AuditConfig, load_config, refuse_keys_in
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.measure import parse_facts, read_facts
 from uncensoring_chinese_models.models import (
@@ -57,6 +57,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.audit import AuditEvent
     from uncensoring_chinese_models.config import LoadedConfig
     from uncensoring_chinese_models.domain import Json, Price
+
+
+_COPIED = {"auditor_prompt": "The prompt file", "facts": "The facts file"}
+"""What the texts are whose copies the journal holds."""
 
 
 class Observer(Protocol):
@@ -170,6 +174,13 @@ def _open_run(
     """Open and lock the journal of a new run, or of one that is resumed and passes the check."""
     config = loaded.settings
     texts = texts_of(config)  # first, so that a refusal leaves no run directory
+    refuse_keys_in(
+        {
+            "The config": loaded.file_bytes.decode("utf-8", "replace"),
+            "The settings": config.model_dump_json(),
+            **{_COPIED[name]: text for name, text in texts.items()},
+        }
+    )
     started_at = utc_now()
     if resume is None:
         name = run_name(config.audited_model, config.topic, started_at)

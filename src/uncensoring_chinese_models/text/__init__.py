@@ -16,6 +16,11 @@ if TYPE_CHECKING:
         read_json_reply,
         shorten,
     )
+    from uncensoring_chinese_models.text.key_search import (
+        find_keys,
+        looks_like_key,
+        replace_spans,
+    )
     from uncensoring_chinese_models.text.keywords import (
         KeywordReading,
         all_words,
@@ -87,6 +92,7 @@ __all__ = [
     "drops_negation",
     "escape",
     "explain",
+    "find_keys",
     "foreign_characters",
     "harmless",
     "hides_negation",
@@ -94,6 +100,7 @@ __all__ = [
     "is_too_short",
     "language_of",
     "likeness",
+    "looks_like_key",
     "most_common_words",
     "negations",
     "normalise",
@@ -104,6 +111,7 @@ __all__ = [
     "read_json_reply",
     "read_quote",
     "recognise",
+    "replace_spans",
     "script_of",
     "shorten",
     "singular",

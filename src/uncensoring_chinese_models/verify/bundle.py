@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import JudgeModel, load_config, read_key
+from uncensoring_chinese_models.config import Endpoint, JudgeModel, load_config, read_key
 from uncensoring_chinese_models.errors import (
     AuditToolError,
     CorruptRunError,
@@ -201,8 +201,9 @@ def _is_same(path: Path, content: bytes) -> bool:
 
 
 def _secrets(folder: Path, judged: Mapping[str, bytes]) -> dict[str, str]:
-    """Return the API keys of the endpoints of the run and its judges, as far as this machine has them."""
+    """Return OpenRouter's key and those of the run and its judges, as far as this machine has them."""
     endpoints = [judge.endpoint for judge in _judges(judged.get("journal.jsonl", b""))]
+    endpoints.append(Endpoint())
     try:
         config = load_config(folder / "config.yaml").settings
         endpoints += [config.auditing_endpoint, config.audited_endpoint]

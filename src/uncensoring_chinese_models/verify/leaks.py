@@ -15,17 +15,11 @@ from typing import Any
 
 from uncensoring_chinese_models.config import host_of, is_private, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.text import preview
+from uncensoring_chinese_models.text import find_keys, looks_like_key, preview
 
 MIN_NAME_LENGTH = 4
 """A shorter host name would be found in any text."""
 COMMON_NAMES = frozenset({"localhost", "host", "server", "ubuntu", "debian", "linux", "runner"})
-_KEY = re.compile(
-    r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}"
-    r"|\b(?:gsk_|xai-|nvapi-|tgp_v1_)[A-Za-z0-9_-]{20,}"
-    r"|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}|\bBearer [A-Za-z0-9._~+/-]{16,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
 _HOME = re.compile(r"(?:/(?:home|Users)/|/root(?=/)|[A-Za-z]:\\+Users\\+)[\w.-]*")
 _WHOLE_PATH = re.compile(r"(?:/|~\w|[A-Za-z]:[\\/]|\\\\\w).*")
 _PATH = re.compile(
@@ -84,9 +78,9 @@ def find_leaks(
 
 def _secrets(file: str, text: str, secrets: Mapping[str, str]) -> Iterator[Leak]:
     for variable, value in secrets.items():
-        if len(value) >= 8 and value in text:
+        if (len(value) >= 8 and value in text) or find_keys(text, [value]):
             yield Leak(file, f"the value of {variable}", is_secret=True)
-    if _KEY.search(text):
+    if looks_like_key(text):
         yield Leak(file, "something that looks like a key", is_secret=False)
 
 

@@ -18,7 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
-from uncensoring_chinese_models.config import child_environment, require_extra
+from uncensoring_chinese_models.config import (
+    child_environment,
+    redact_message,
+    remember_secret,
+    require_extra,
+)
 from uncensoring_chinese_models.errors import LocalModelError
 from uncensoring_chinese_models.models.organisms import server
 from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, find_organism
@@ -87,6 +92,7 @@ async def serve(
         port=port,
         threads=threads or free_cores(),
     )
+    remember_secret(order.key)  # the server may repeat it, in an answer or in its log
     with tempfile.TemporaryFile() as log:
         process = _start(log)
         try:
@@ -157,7 +163,7 @@ def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=log,
-        env=child_environment(PYTHONPATH=package_root, **_THREADS_SLEEP),
+        env=child_environment(added={"PYTHONPATH": package_root, **_THREADS_SLEEP}),
         start_new_session=True,
     )
 
@@ -178,12 +184,12 @@ def _address(process: subprocess.Popen[bytes], order: server.Order, log: IO[byte
         problem = f"was not ready within {MAX_START_S:.0f} s"
     else:
         problem = f"ended with code {process.wait(_MAX_END_S)} while it started"
-    raise LocalModelError(f"The server of {order.model} {problem}: {_reason(log, order.key)}")
+    raise LocalModelError(f"The server of {order.model} {problem}: {_reason(log)}")
 
 
-def _reason(log: IO[bytes], key: str) -> str:
+def _reason(log: IO[bytes]) -> str:
     """Return the errors that llama.cpp logged, or else its last lines; without the key."""
-    text = os.pread(log.fileno(), 100_000, 0).decode("utf-8", "replace").replace(key, "[key]")
+    text = redact_message(os.pread(log.fileno(), 100_000, 0).decode("utf-8", "replace"))
     lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
     errors = [line.partition(" E ")[2] for line in lines if " E " in line]
     said = errors[:_LOG_LINES] or lines[-_LOG_LINES:]

