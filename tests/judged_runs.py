@@ -55,12 +55,18 @@ def judge_words(provider: Provider, *models: str, **changes: Any) -> str:
     return f"judge_model={json.dumps(judges)}"
 
 
-def probed(folder: Path, provider: Provider, n: int = len(TEXTS), facts: int = 1) -> Path:
-    """Ask for facts of the example, n samples each in the arm that continues; return the run."""
+def probed(
+    folder: Path,
+    provider: Provider,
+    n: int = len(TEXTS),
+    facts: int = 1,
+    content: dict[str, Any] | None = None,
+) -> Path:
+    """Ask for facts of the example, or of a file; n samples each in the arm that continues."""
     config = {
         "audited_model": "deepseek/deepseek-chat",
         "audited_endpoint": endpoint(provider),
-        "facts": write_facts(folder, example_file(facts)),
+        "facts": write_facts(folder, content or example_file(facts)),
         "sampling": {"n": n, "seed": 1, "arms": ["user_persona", "assistant"]},
         "output_dir": str(folder / "runs"),
         "retries": {"first_wait_s": 0},

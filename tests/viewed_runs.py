@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from tests.support import fitting
 from uncensoring_chinese_models.config.settings import FACT_AUDITOR
-from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
+from uncensoring_chinese_models.stats import rate
 
 if TYPE_CHECKING:
     from pathlib import Path

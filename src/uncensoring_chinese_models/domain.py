@@ -59,6 +59,8 @@ STRATEGIES = (
 )
 """The prompt strategies of the spec; another one is kept and flagged."""
 
+MAX_USD = Decimal(10**9)
+"""A cost of one call above this is a mistake, and counts as unknown; so does such a price of a token."""
 MAX_PROBE_BYTES = 4000
 """A longer probe is re-asked for, so that an iteration has a worst case before it begins."""
 

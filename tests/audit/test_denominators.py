@@ -20,8 +20,8 @@ from uncensoring_chinese_models.cli.progress import ProgressPrinter
 from uncensoring_chinese_models.domain import DELIVERIES, STANCES
 from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
-from uncensoring_chinese_models.rates import Rate, beside, in_words, rate
 from uncensoring_chinese_models.runs.reading import read_finished_run
+from uncensoring_chinese_models.stats import Rate, beside, in_words, rate
 
 SEED = 100
 TEXTS = {

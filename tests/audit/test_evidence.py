@@ -1056,3 +1056,19 @@ def test_led_excerpt_in_the_docs_is_led():
     assert found.verdict == "exact"
     assert [word.word for word in found.led_by] == ["Orlath"]
     assert not found.survives
+
+
+def test_later_turns_do_not_fold_all_texts_again():
+    """Each turn checks its excerpts against every response so far; those were folded before."""
+    text = "\u201cThe \u5929\u3002 r\u00e9sum\u00e9\u201d of the square. " * 20_000
+    times, checks = [], []
+    for _ in range(4):
+        responses = (make_response(make_sample(text, formatted_prompt=PROMPT)),)
+        hypothesis = make_hypothesis("h1", "knowledge", "it", [(1, "THE \u5929. R\u00c9SUM\u00c9")])
+        began = time.process_time()
+        checks.append(check_hypotheses([hypothesis], responses))
+        times.append(time.process_time() - began)
+
+    assert checks[0] == checks[-1]
+    assert checks[0][0].verdict == "normalised"
+    assert min(times[1:]) < times[0] / 3

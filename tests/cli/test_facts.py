@@ -7,6 +7,7 @@ import json
 import pytest
 
 from tests.facts_example import example_file, lamps, write_facts
+from tests.judged_runs import judging_provider, probed
 from tests.support import run_ucm
 from uncensoring_chinese_models.measure.facts.schema import (
     builtin_topics,
@@ -156,3 +157,26 @@ def test_topic_that_there_is_not_is_told(tmp_path):
     error = done.stderr.removeprefix("error: ").rstrip("\n")
     assert json.loads(told.stdout) == {"topic": "lamps", "exit_code": 2, "error": error}
     assert (told.stderr, told.returncode) == (done.stderr, 2)
+
+
+def test_facts_that_take_too_long_end_a_command_with_a_sentence(tmp_path):
+    """Judge, compare and check exit 2 and name the pattern; no judgement is written."""
+    content = example_file(1)
+    content["facts"][0]["decoys"][0]["patterns"].append("(?:a|aa)+c")
+    runs = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        with judging_provider(["a" * 3000 + "!c"]) as provider:
+            runs.append(probed(tmp_path / name, provider, n=2, content=content))
+    content["facts"][0]["ending"]["en"] = "a" * 60 + "!c"
+    write_facts(tmp_path, content)
+
+    for words in (["judge", runs[0]], ["compare", *runs], ["facts", "check", "lamps.yaml"]):
+        done = run_ucm(tmp_path, *words)
+
+        assert done.returncode == 2, done.stderr
+        said = done.stdout + done.stderr
+        assert "pattern '(?:a|aa)+c' of the fact pine takes too long to search for" in said
+        assert "Traceback" not in said
+    assert not list(tmp_path.glob("*/runs/*.judged"))
+    assert run_ucm(tmp_path, "verify", runs[0]).returncode == 0

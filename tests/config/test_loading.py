@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,12 @@ def bomb(key: str, first: str, step: str, depth: int = 9) -> str:
     return MINIMAL + "audited_endpoint:\n  extra_body:\n" + "".join(lines)
 
 
+def chain_of_merges(length: int) -> str:
+    """Return mappings that each hold all keys of the one before: half a million for a thousand."""
+    links = (f"m{n}: &m{n}\n  <<: *m{n - 1}\n  k{n}: 1\n" for n in range(1, length))
+    return "m0: &m0 {k0: 1}\n" + "".join(links)
+
+
 FILES = [
     (b"\xff\xfe\x00", "is not UTF-8 text."),
     (MINIMAL.encode("utf-16"), "is not UTF-8 text."),
@@ -135,22 +142,40 @@ FILES = [
     (MINIMAL + f"x: {'[' * 200}{']' * 200}", "too deep or has too many values"),
     (MINIMAL + f"x: {'[' * 1000}{']' * 1000}", "recursion"),
     (MINIMAL + f"x: {'{a: ' * 5000}{'}' * 5000}", "recursion"),
-    (MINIMAL + f"sampling: {{seed: {'9' * 5000}}}", "is not valid YAML"),
+    (MINIMAL + f"sampling: {{seed: {'9' * 5000}}}", "a number has more than 300 digits (line 4)"),
+    (MINIMAL + f"sampling: {{seed: 0x{'f' * 5000}}}", "a number has more than 300 digits"),
+    (MINIMAL + f"sampling: {{temperature: {':'.join(['59'] * 80_000)}}}", "a number has more than"),
+    (MINIMAL + f"# {'x' * 300_000}", "is larger than 256 KB"),
+    (MINIMAL + f"x: [{'{a: 1},' * 36_000}]", "too deep or has too many values"),
+    (MINIMAL + chain_of_merges(3000), "too deep or has too many values"),
 ]
 
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize(("content", "complaint"), FILES, ids=range(len(FILES)))
 def test_bad_file_is_refused_in_one_sentence(content, complaint, load, tmp_path):
-    """The message begins with the path, names the problem, and is one line."""
+    """The message begins with the path, names the problem, is one line and comes at once."""
+    began = time.process_time()
+
     with pytest.raises(ConfigError) as caught:
         load(content)
 
+    assert time.process_time() - began < 1
     message = str(caught.value)
     assert message.startswith(str(tmp_path / "audit.yaml"))
     assert complaint in message
     assert message.endswith(".")
     assert len(message.splitlines()) == 1
+
+
+def test_a_file_of_too_many_values_is_not_read_to_its_end(load):
+    """The reading stops at the limit: the rest of such a file takes ten times as long."""
+    began = time.process_time()
+
+    with pytest.raises(ConfigError, match="too many values"):
+        load(MINIMAL + f"x: [{'{a: 1},' * 36_000}]")
+
+    assert time.process_time() - began < 0.5
 
 
 def test_missing_file_is_named(tmp_path):

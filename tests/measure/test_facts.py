@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.facts_example import example_file, lamps, write_facts
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.measure.facts.patterns import as_searched, compile_pattern, spans
+from uncensoring_chinese_models.measure.facts.patterns import Searcher, SearchTime, as_searched
 from uncensoring_chinese_models.measure.facts.schema import (
     Facts,
     builtin_topics,
@@ -61,7 +61,7 @@ def wide(text: str) -> str:
 )
 def test_patterns_are_whole_words_in_any_case(pattern, text, matches):
     """A word or figure within a longer one is another; beside an ideograph each is whole."""
-    assert any(spans([compile_pattern(pattern)], as_searched(text))) is matches
+    assert Searcher([pattern], "it", SearchTime()).any_in(as_searched(text)) is matches
 
 
 @given(st.text())

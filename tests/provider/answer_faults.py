@@ -262,7 +262,15 @@ _ANSWERS = (
         "usage and cost are absurd",
         "answer",
         lambda reply: reply["usage"].update(
-            prompt_tokens=10**30, completion_tokens=10**30, cost=1e300
+            prompt_tokens=10**990, completion_tokens=10**990, cost=1e300
+        ),
+    ),
+    spoiled(
+        "usage_overcharged",
+        "the bill is a thousand times what it should be",
+        "answer",
+        lambda reply: reply["usage"].update(
+            prompt_tokens=10**8, completion_tokens=10**8, cost=500.0
         ),
     ),
     spoiled(

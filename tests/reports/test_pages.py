@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from uncensoring_chinese_models.domain import ARMS, LABELS, SampleLabel
 from uncensoring_chinese_models.errors import CorruptRunError
-from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.reports.pages.cards import ConfidencePoint
 from uncensoring_chinese_models.reports.pages.charts import (
     MAX_SQUARES,
@@ -31,6 +30,7 @@ from uncensoring_chinese_models.reports.pages.render import environment, report_
 from uncensoring_chinese_models.reports.pages.text import lang, pieces, shown
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
 from uncensoring_chinese_models.runs.reading import RunFiles
+from uncensoring_chinese_models.stats import rate
 from uncensoring_chinese_models.text.escaping import escape
 
 ROOT = Path(__file__).parents[2]

@@ -451,7 +451,7 @@ any_text = st.text(st.characters(exclude_categories=())).map(
 )
 maybe_text = st.none() | any_text
 costs = st.none() | st.decimals(min_value=0, allow_nan=False, allow_infinity=False)
-counts = st.none() | st.integers(min_value=0)
+counts = st.none() | st.integers(0, 10**9)
 seconds = st.floats(min_value=0, allow_nan=False, allow_infinity=False)
 replies = st.builds(
     Reply,

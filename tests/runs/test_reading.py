@@ -7,10 +7,12 @@ import shutil
 
 import pytest
 
-from tests.support import audit_here, audited_provider, fitting
+from tests.support import audit_here, audited_provider, fitting, rewrite
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
+from uncensoring_chinese_models.runs.journal import Journal
 from uncensoring_chinese_models.runs.reading import read_run
 from uncensoring_chinese_models.runs.untrusted import JUDGED
+from uncensoring_chinese_models.verify.verification import verify_run
 
 
 @pytest.fixture
@@ -130,3 +132,44 @@ def test_two_files_of_one_iteration_are_refused(folder):
     copy.write_bytes((folder / "audited_responses" / "001.json").read_bytes())
     with pytest.raises(CorruptRunError, match="two files of one iteration"):
         read_run(folder)
+
+
+@pytest.mark.parametrize("content", [b'{"a": NaN}', b'{"a": 1e999}', b'{"a": ' + b"9" * 990 + b"}"])
+def test_a_file_with_an_odd_number_is_named(folder, content):
+    """What other programs cannot hold is no part of a run."""
+    (folder / "auditor_turns" / "001.json").write_bytes(content)
+    with pytest.raises(CorruptRunError, match=r"auditor_turns/001\.json.*64 bits"):
+        read_run(folder)
+
+
+def test_a_file_larger_than_any_run_writes_is_not_parsed(folder):
+    """It is named with the limit."""
+    path = folder / "audited_responses" / "001.json"
+    path.write_bytes(path.read_bytes() + b" " * (1 << 25))
+    with pytest.raises(CorruptRunError, match=r"audited_responses/001\.json is larger than 32 MB"):
+        read_run(folder)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("cost_usd", "NaN"),
+        ("cost_usd", "1e999999"),
+        ("cost_usd", "-1e99"),
+        ("prompt_tokens", 10**13),
+        ("completion_tokens", -1),
+    ],
+)
+def test_a_journal_with_absurd_amounts_is_damaged(folder, key, value):
+    """Sums of such amounts would be no numbers; `verify` says so, and raises nothing."""
+
+    def spoil(record):
+        if "reply" in record:
+            told = record["reply"] if key == "cost_usd" else record["reply"]["usage"]
+            told[key] = value
+
+    rewrite(folder, spoil)
+
+    with pytest.raises(CorruptRunError, match=r"damaged field .*not plausible"):
+        Journal.open(folder / "journal.jsonl", now=str)
+    assert not verify_run(folder).holds

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -33,3 +35,34 @@ def test_long_texts_take_no_longer_than_they_must(filler, end):
 
     assert time.process_time() - start < 5
     assert found.replace("'", "") == text.replace("'", "")
+
+
+BEGINNINGS = (
+    "=+-@%|\N{MINUS SIGN}"
+    "\N{FULLWIDTH EQUALS SIGN}\N{SMALL EQUALS SIGN}\N{SUPERSCRIPT EQUALS SIGN}\N{SUBSCRIPT EQUALS SIGN}"
+    "\N{FULLWIDTH PLUS SIGN}\N{SMALL PLUS SIGN}\N{SUPERSCRIPT PLUS SIGN}\N{SUBSCRIPT PLUS SIGN}"
+    "\N{HEBREW LETTER ALTERNATIVE PLUS SIGN}"
+    "\N{FULLWIDTH HYPHEN-MINUS}\N{SMALL HYPHEN-MINUS}\N{SUPERSCRIPT MINUS}\N{SUBSCRIPT MINUS}"
+    "\N{FULLWIDTH COMMERCIAL AT}\N{SMALL COMMERCIAL AT}"
+    "\N{FULLWIDTH PERCENT SIGN}\N{SMALL PERCENT SIGN}\N{FULLWIDTH VERTICAL LINE}"
+)
+"""What may begin a formula, sign by sign, and not as the code lists it."""
+
+
+@pytest.mark.parametrize("sign", BEGINNINGS)
+@pytest.mark.parametrize("before", ["", " ", "\t", "a;", "a\n", '"', "'", "\u200d"])
+def test_every_sign_that_begins_a_formula_is_guarded(sign, before):
+    """Each has its apostrophe, at the beginning of a text and wherever a cell may begin in it."""
+    assert f"'{sign}" in harmless(f"{before}{sign}1")
+
+
+def test_every_form_that_programs_fold_is_known():
+    """Whatever Unicode takes for one of the plain signs is in the list, and guarded."""
+    folded = {
+        sign
+        for sign in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.normalize("NFKC", sign) in tuple("=+-@%|\N{MINUS SIGN}")
+    }
+
+    assert folded == set(BEGINNINGS)
+    assert all(harmless(sign) == f"'{sign}" for sign in folded)

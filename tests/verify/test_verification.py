@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 import unicodedata
 import zipfile
 from typing import Any
@@ -907,3 +908,37 @@ def test_damaged_archive_is_refused_or_named(run, tmp_path):
             continue
         same = all((run / name).read_bytes() == got for name, got in tree.files.items())
         assert same or tree.problems
+
+
+def quoting(text: str, number: int) -> dict[str, bytes]:
+    """Return the files of a run that quotes a text so often, each time in another typography."""
+    places = range(0, 50 * number, 50)
+    checks = [
+        {
+            "excerpt": text[at : at + 40].upper(),
+            "verdict": "normalised",
+            "start": at,
+            "end": at + 40,
+        }
+        | {"found_iteration": 1, "arm": "raw", "sample": 0}
+        for at in places
+    ]
+    sample = {"arm": "raw", "index": 0, "text": text, "own_words": text}
+    return {
+        "audited_responses/001.json": json.dumps({"samples": [sample]}).encode(),
+        "auditor_turns/002.json": json.dumps({"evidence_check": checks}).encode(),
+    }
+
+
+def test_forty_excerpts_of_a_long_text_take_no_longer_than_two():
+    """A stored text of a megabyte is folded once, not once for each excerpt."""
+    times = {}
+    for number in (2, 40):
+        files = quoting(
+            "\u201cThe \u5929\u3002 r\u00e9sum\u00e9\u201d of " * 10_000 + str(number), number
+        )
+        began = time.process_time()
+        assert read_excerpts(files).confirmed == number
+        times[number] = time.process_time() - began
+
+    assert times[40] < 3 * times[2]

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
+import re
 from typing import Any
 
 import pytest
 
 from tests.support import audit_here, audited_provider
 from tests.varied_runs import KINDS, make_run
+from uncensoring_chinese_models import load_runs
 from uncensoring_chinese_models.errors import FatalError, ResumeMismatchError
+from uncensoring_chinese_models.exports.writing import export_runs
 from uncensoring_chinese_models.verify.verification import verify_run
 
 RUNS = 200
@@ -102,7 +106,7 @@ CHEAP: dict[str, Any] = {"sampling": {"max_tokens": 100}, "auditor_sampling": {"
 def test_closing_request_that_the_budget_forbade_is_on_record(tmp_path):
     """A host that bills far more than it lists leaves nothing for the end; that replays, too."""
     with audited_provider() as provider:
-        provider.fail("usage_huge", api="completions", times=None)
+        provider.fail("usage_overcharged", api="completions", times=None)
         run = audit_here(tmp_path, provider, budget={"max_usd": 5}, **CHEAP)
         assert run.summary["status_detail"] == "the budget did not cover the closing request"
         assert verify_run(run.folder).holds
@@ -111,6 +115,42 @@ def test_closing_request_that_the_budget_forbade_is_on_record(tmp_path):
         again = audit_here(tmp_path, provider, budget={}, resume=run.folder, **CHEAP)
 
     assert again.summary["status"] == "max_iterations"
+    assert verify_run(run.folder).holds
+
+
+def only_json(folder):
+    """Read every JSON file and line of a folder, as a strict program would; return how many."""
+
+    def refuse(told):
+        raise AssertionError(f"{told} is not JSON")
+
+    parts = [path.read_text("utf-8") for path in folder.rglob("*.json")]
+    for path in folder.rglob("*.jsonl"):
+        parts += path.read_text("utf-8").splitlines()
+    for part in parts:
+        json.loads(part, parse_constant=refuse)
+    return len(parts)
+
+
+@pytest.mark.parametrize("fault", ["usage_huge", "usage_nan"])
+def test_absurd_numbers_of_a_server_reach_no_file(tmp_path, fault):
+    """Tokens and costs beyond belief are unknown: the reservation is charged, and all files are JSON."""
+    with audited_provider() as provider:
+        provider.fail(fault, times=None)
+        run = audit_here(tmp_path, provider, **CHEAP)
+
+    out = tmp_path / "out"
+    for form in ("jsonl", "csv"):
+        export_runs(load_runs(run.folder), form, out / form)
+    spend = run.summary["spend"]["total"]
+    assert run.summary["status"] == "max_iterations"
+    assert spend["cost_usd"] is None or spend["cost_usd"] < 100
+    assert spend["prompt_tokens"] < 10**9
+    assert only_json(run.folder) > 10
+    assert only_json(out) > 0
+    assert not re.search(
+        r"(?<![\w\"])(NaN|Infinity|inf|nan)\b", (run.folder / "report.md").read_text()
+    )
     assert verify_run(run.folder).holds
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sqlite3
@@ -14,11 +15,12 @@ import pytest
 
 from tests.viewed_runs import judge_run, write_run
 from uncensoring_chinese_models.config.settings import FACT_AUDITOR
-from uncensoring_chinese_models.rates import rate
 from uncensoring_chinese_models.reports.study import measures
 from uncensoring_chinese_models.runs.chain import SCHEMA, START, sealed
 from uncensoring_chinese_models.runs.reading import RunFiles
+from uncensoring_chinese_models.stats import rate
 from uncensoring_chinese_models.viewer import index as index_module
+from uncensoring_chinese_models.viewer import rows as rows_module
 from uncensoring_chinese_models.viewer import signatures as found_module
 from uncensoring_chinese_models.viewer.index import Filters, Index
 from uncensoring_chinese_models.viewer.queries import (
@@ -408,7 +410,25 @@ def hostile(root):
         b'{"config": {"topic": {"a": 1}}, "status": [1], "claims": 7, "spend": {"total": '
         b'{"cost_usd": 1e999}}, "rates": {"withheld": {"all": {"successes": 1e99}}}}'
     )
-    return {"not-json", "a-list", "no-config", "bare", "deep", "yaml", "bytes", "sample", "numbers"}
+    whole = json.loads((write_run(root, "digits") / "summary.json").read_bytes())
+    whole["iterations"] = 10**30
+    (root / "digits/summary.json").write_text(json.dumps(whole))
+    (write_run(root, "constants") / "audited_responses/001.json").write_bytes(
+        b'{"iteration": Infinity, "samples": []}'
+    )
+    return {
+        "digits",
+        "constants",
+        "not-json",
+        "a-list",
+        "no-config",
+        "bare",
+        "deep",
+        "yaml",
+        "bytes",
+        "sample",
+        "numbers",
+    }
 
 
 def test_runs_that_cannot_be_read_are_listed_with_the_reason(tmp_path, opened):
@@ -694,3 +714,95 @@ def test_where_the_assistant_was_asked_its_samples_alone_are_counted():
     withheld = {"by_arm": {arm: asdict(found) for arm, found in arms.items()}}
     files = RunFiles("run", {}, {"config": {}, "rates": {"withheld": withheld}}, (), ())
     assert _asked(files) == (22, 1, 24)
+
+
+# --- runs that take long to read ------------------------------------------------------------------
+
+
+def large_json(path):
+    """Write a JSON file of 40 MB."""
+    path.write_bytes(b'{"a": [' + b"1," * 20_000_000 + b"1]}")
+
+
+HEAVY_RUNS = {
+    "summary": lambda run: large_json(run / "summary.json"),
+    "response": lambda run: large_json(run / "audited_responses/002.json"),
+    "header": lambda run: (run / "journal.jsonl").write_bytes(b'{"a": "' + b"x" * 50_000_000),
+    "files": lambda run: [
+        (run / f"auditor_turns/{number}.json").write_bytes(b"{}") for number in range(1000, 4000)
+    ],
+    "judgement": lambda run: [
+        run.with_name("a-hostile.judged").mkdir(),
+        large_json(run.with_name("a-hostile.judged") / "x.json"),
+    ],
+}
+"""What a stranger's run may hold that takes long to read."""
+
+
+@pytest.mark.parametrize("make", HEAVY_RUNS.values(), ids=HEAVY_RUNS)
+def test_a_heavy_run_is_read_last_and_keeps_no_other_from_the_list(
+    tmp_path, cache, clock, monkeypatch, make
+):
+    """When the reading of it begins, all others are shown; in the end it is listed as well."""
+    make(write_run(tmp_path, "a-hostile"))
+    for number in range(5):
+        write_run(tmp_path, f"run{number}")
+    index, shown = Index(tmp_path, cache, clock=clock), []
+
+    def noted(found):
+        if found.folder.name == "a-hostile":
+            shown.append(index.count(EVERY))
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "read_row", noted)
+    began = time.process_time()
+    look(index, clock)
+
+    assert shown == [5]
+    assert index.count(EVERY) == 6
+    assert time.process_time() - began < 5
+    index.close()
+
+
+def test_a_config_that_is_too_large_is_told_at_once(tmp_path, opened):
+    """Six megabytes of YAML are not parsed; the run is listed with the reason."""
+    run = write_run(tmp_path, "large")
+    (run / "config.yaml").write_text(
+        "topic: x\n" + "".join(f"k{n}: [1, 2]\n" for n in range(400_000))
+    )
+    began = time.process_time()
+
+    (row,) = opened().rows(EVERY, 9)
+
+    assert time.process_time() - began < 2
+    assert "config.yaml is larger than 256 KB" in row.problem
+
+
+def test_runs_are_shown_while_others_are_read(tmp_path, cache, clock, monkeypatch):
+    """What was read is shown after a moment, and not only when fifty runs were."""
+    for number in range(4):
+        write_run(tmp_path, f"run{number}")
+    index, shown = Index(tmp_path, cache, clock=clock), []
+
+    def slow(found):
+        shown.append(index.count(EVERY))
+        time.sleep(0.2)
+        return read_row(found)
+
+    monkeypatch.setattr(index_module, "read_row", slow)
+    look(index, clock)
+
+    assert shown[0] == 0
+    assert max(shown) >= 2
+    index.close()
+
+
+def test_the_texts_of_a_run_that_can_be_searched_are_limited(tmp_path, opened, monkeypatch):
+    """The index of a huge run ends at a limit, and the run is listed with all its samples."""
+    monkeypatch.setattr(rows_module, "MAX_SEARCHED_OF_RUN", 60)
+    write_run(tmp_path, "run", texts=[f"text number {number} with words" for number in range(9)])
+
+    index = opened()
+
+    assert index.rows(EVERY, 1)[0].samples == 9
+    assert 1 <= len(found_in(index, "words")) <= 4

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import struct
+import threading
 import time
 
 import pytest
 
+from tests.facts_example import example_file
+from tests.judged_runs import judging_provider, probed
 from tests.viewed_runs import write_run
 from tests.viewing import viewing
 
@@ -130,3 +134,36 @@ def test_a_run_that_is_read_for_ever_does_not_keep_the_viewer(tmp_path):
 
     with viewing(tmp_path) as viewer:
         assert viewer.ask("/").status == 200
+
+
+def test_a_pattern_that_never_ends_is_told_and_stops_no_other_page(tmp_path):
+    """Runs with such a facts file are compared as far as they can be; the list answers meanwhile."""
+    content = example_file(1)
+    content["facts"][0]["patterns"].append("(?:a|aa)+c")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        with judging_provider(["a" * 3000 + "!c"]) as provider:
+            probed(tmp_path / name, provider, n=2, content=content)
+    pages, waits = [], []
+
+    with viewing(tmp_path) as viewer:
+        one, two = (run["id"] for run in listing(viewer)["runs"])
+        asking = threading.Thread(
+            target=lambda: pages.append(viewer.ask(f"/compare.json?a={one}&b={two}"))
+        )
+        asking.start()
+        while asking.is_alive():
+            began = time.monotonic()
+            assert viewer.ask("/index.json").status == 200
+            waits.append(time.monotonic() - began)
+            asking.join(0.01)
+        again = viewer.ask(f"/compare?a={one}&b={two}")
+
+    (page,) = pages
+    problem = page.json()["tested"]["problem"]
+    assert "its pattern '(?:a|aa)+c' of the fact pine takes too long" in problem
+    assert json.dumps(str(tmp_path)) not in problem
+    assert again.status == 200
+    assert "takes too long" in again.body
+    assert len(waits) > 5
+    assert max(waits) < 1.5

@@ -101,7 +101,13 @@ class _Page:
         )
 
     def _is_ours(self, words: str) -> bool:
-        return any(words in ours or tokens(words) in tokens(ours) for ours in self.ours)
+        return any(words in ours for ours in self.ours) or any(
+            tokens(words) in ours for ours in self._our_tokens
+        )
+
+    @cached_property
+    def _our_tokens(self) -> tuple[str, ...]:
+        return tuple(map(tokens, self.ours))
 
     def flaw(self, spans: Sequence[Span]) -> Flaw | None:
         """Return what these spans of the text, quoted as one, get wrong."""

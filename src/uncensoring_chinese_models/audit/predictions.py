@@ -15,7 +15,7 @@ from typing import Literal
 from uncensoring_chinese_models.audit.evidence import words_of_ours
 from uncensoring_chinese_models.audit.turns import AuditorTurn, Prediction
 from uncensoring_chinese_models.domain import DELIVERIES, Response, Sample
-from uncensoring_chinese_models.rates import Rate, rate
+from uncensoring_chinese_models.stats import Rate, rate
 from uncensoring_chinese_models.text import IDEOGRAPH, adds_content, normalise
 
 Result = Literal["came_true", "did_not", "undecided"]

@@ -7,16 +7,16 @@ same bytes. Text of the target is only ever inserted, never formatted with.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit.predictions import IN_WORDS, check_prediction
 from uncensoring_chinese_models.domain import Call, CallKey, Json
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.rates import beside
+from uncensoring_chinese_models.stats import beside
 from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class AuditorPrompt:
         """Return the bytes of the request that would carry these messages."""
         key = CallKey(1, "auditor", "turn")
         body = self.call(key, messages, with_format=True).body
-        return len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        return len(strict_json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
     # --- messages -------------------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ class AuditorPrompt:
         lines = [_probe_line(step) for step in history]
         head = self._fill(
             "compact",
-            hypotheses=json.dumps(listed, ensure_ascii=False),
+            hypotheses=strict_json.dumps(listed, ensure_ascii=False),
             probes="\n".join(lines),
         )
         newest = [
@@ -230,7 +230,7 @@ def _prediction_report(step: Step) -> str:
     checked = check_prediction(step.turn.parsed.prediction, step.response)
     if checked.problem:
         return f"Your prediction could not be checked: {checked.problem}."
-    words = json.dumps([escape(word) for word in checked.words], ensure_ascii=False)
+    words = strict_json.dumps([escape(word) for word in checked.words], ensure_ascii=False)
     counts = [
         f"{arm} in {each.successes} of {each.n} samples{beside(each)}"
         for arm, each in checked.by_arm.items()
@@ -269,7 +269,7 @@ def _complaint(check: EvidenceCheck) -> str:
     if check.verdict not in by_verdict and check.also_in_prompt:
         reason = "adds nothing to your own prompt: quote words that the target brought in itself"
     if not reason and check.led:
-        words = json.dumps([escape(led.word) for led in check.led_by], ensure_ascii=False)
+        words = strict_json.dumps([escape(led.word) for led in check.led_by], ensure_ascii=False)
         reason = (
             f"is led: your own prompt had said {words}, and this brings in nothing else that the "
             "hypothesis says: quote a response in which the target said it unasked"
@@ -278,7 +278,7 @@ def _complaint(check: EvidenceCheck) -> str:
 
 
 def _cited(check: EvidenceCheck) -> str:
-    quoted = json.dumps(_cut(escape(check.excerpt), 300), ensure_ascii=False)
+    quoted = strict_json.dumps(_cut(escape(check.excerpt), 300), ensure_ascii=False)
     return f"{check.hypothesis} ({check.side}): {quoted}"
 
 
@@ -286,7 +286,7 @@ def _probe_line(step: Step) -> str:
     seen = [f"{sample.arm} {sample.delivery}" for sample in step.response.samples]
     probe = _cut(" ".join(step.response.probe.split()), 160)
     number, strategy = step.response.iteration, step.turn.parsed.prompt_strategy or "unnamed"
-    return f"{number}. [{strategy}] {json.dumps(probe, ensure_ascii=False)} -> {', '.join(seen)}"
+    return f"{number}. [{strategy}] {strict_json.dumps(probe, ensure_ascii=False)} -> {', '.join(seen)}"
 
 
 def _after(step: Step) -> int:

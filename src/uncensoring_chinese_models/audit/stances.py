@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 from uncensoring_chinese_models.domain import (
@@ -16,7 +17,7 @@ from uncensoring_chinese_models.domain import (
     Stance,
     label_of,
 )
-from uncensoring_chinese_models.rates import Rate, rate
+from uncensoring_chinese_models.stats import Rate, rate
 from uncensoring_chinese_models.text import IDEOGRAPH, recognise
 
 LEFT_OUT: tuple[SampleLabel, ...] = (
@@ -89,9 +90,12 @@ def stance_of(delivery: Delivery, own_words: str) -> Stance:
     stance = recognise(own_words).stance
     if stance == "not_judged":
         return stance
-    if 2 * len(_READABLE.findall(own_words)) < len(_LETTER.findall(own_words)):
-        return "unreadable"
-    return stance
+    return "unreadable" if _is_unreadable(own_words) else stance
+
+
+@lru_cache(maxsize=8192)  # as in `recognise`, because the same texts are asked about
+def _is_unreadable(text: str) -> bool:
+    return 2 * len(_READABLE.findall(text)) < len(_LETTER.findall(text))
 
 
 def count_deliveries(samples: Counts) -> dict[Delivery, int]:

@@ -37,7 +37,7 @@ from uncensoring_chinese_models.audit.turns import (
 )
 from uncensoring_chinese_models.domain import DELIVERIES, Response, Rung
 from uncensoring_chinese_models.models import spend
-from uncensoring_chinese_models.rates import rate
+from uncensoring_chinese_models.stats import rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json as json_codec
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.cli.output import Output
 from uncensoring_chinese_models.errors import RunStoreError, UsageError
 from uncensoring_chinese_models.text import escape, preview
@@ -84,7 +84,7 @@ def compare(
 def _write(path: Path, record: Json) -> None:
     try:
         with path.open("x", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(json_codec.dumps(record, ensure_ascii=True, indent=2) + "\n")
+            file.write(strict_json.dumps(record, ensure_ascii=True, indent=2) + "\n")
     except OSError as err:
         raise RunStoreError(
             f"{path} cannot be written: {err.strerror}; the runs are unchanged. Name another "
@@ -131,7 +131,7 @@ def _short(compared: RunComparison) -> dict[str, str]:
 
 
 def _value(value: object) -> str:
-    return preview(json_codec.dumps(value, ensure_ascii=False), _WIDTH)
+    return preview(strict_json.dumps(value, ensure_ascii=False), _WIDTH)
 
 
 def _letters(number: int) -> str:

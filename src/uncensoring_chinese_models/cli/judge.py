@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.output import Output, our_name, print_notice
 from uncensoring_chinese_models.errors import AuditToolError, ConfigError, InterruptedRunError
-from uncensoring_chinese_models.rates import beside, in_words
+from uncensoring_chinese_models.stats import beside, in_words
 from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import shutil
@@ -10,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.text import escape
@@ -75,7 +75,7 @@ class Output:
 
 def print_json(content: Json | list[Json]) -> None:
     """Print JSON on one line, in ASCII, so that no terminal acts on what it holds."""
-    print(redact_message(json.dumps(content, ensure_ascii=True)))
+    print(redact_message(strict_json.dumps(content, ensure_ascii=True)))
 
 
 def table_lines(rows: Iterable[tuple[str, ...]]) -> Iterable[str]:

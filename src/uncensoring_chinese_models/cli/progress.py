@@ -20,7 +20,6 @@ from uncensoring_chinese_models.audit import (
 )
 from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.domain import DELIVERIES, Response
-from uncensoring_chinese_models.rates import beside
 from uncensoring_chinese_models.reports import (
     conclusion_title,
     counted,
@@ -28,6 +27,7 @@ from uncensoring_chinese_models.reports import (
     place_of,
     why_unsupported,
 )
+from uncensoring_chinese_models.stats import beside
 from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:

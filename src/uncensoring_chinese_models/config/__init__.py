@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         describe,
         load_config,
         parse_mapping,
+        read_yaml,
     )
     from uncensoring_chinese_models.config.presets import PRESETS
     from uncensoring_chinese_models.config.redaction import (
@@ -73,6 +74,7 @@ __all__ = [
     "load_config",
     "parse_mapping",
     "read_key",
+    "read_yaml",
     "redact",
     "redact_json",
     "redact_message",

@@ -72,9 +72,9 @@ class Settings(BaseModel):
 class TokenPrice(Settings):
     """Price of an endpoint whose server does not list prices."""
 
-    input_usd_per_million: float = Field(ge=0)
+    input_usd_per_million: float = Field(ge=0, le=10**9)
     """USD per million input tokens."""
-    output_usd_per_million: float = Field(ge=0)
+    output_usd_per_million: float = Field(ge=0, le=10**9)
     """USD per million output tokens."""
 
     def per_token(self) -> Price:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from datetime import date
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
@@ -12,6 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from yaml.composer import Composer
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.text import escape, preview
@@ -25,8 +27,12 @@ if TYPE_CHECKING:
 else:
     _Checking = object
 
+MAX_BYTES = 1 << 18
+"""Max size of a YAML file that is parsed: a config, a facts file or an organism."""
 _MAX_VALUES = 10_000
 _MAX_DEPTH = 50
+_MAX_DIGITS = 300
+_NUMBERS = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
 _TOO_LARGE = "it is nested too deep or has too many values, with its aliases expanded"
 
 
@@ -72,7 +78,23 @@ def describe(err: ValidationError, model: type[BaseModel], whole: str = "config"
 
 
 class _UniqueKeys(_Checking):
-    """What is added to YAML's safe loader: it refuses duplicate keys and huge merges."""
+    """What is added to YAML's safe loader: it refuses duplicate keys, huge merges and huge files."""
+
+    _composed = _merged = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._composed += 1
+        if self._composed > 2 * _MAX_VALUES:  # keys count, too; the rest would take seconds to read
+            raise ConfigError(_TOO_LARGE)
+        node = super().compose_node(parent, index)
+        if (
+            isinstance(node, yaml.ScalarNode)
+            and len(node.value) > _MAX_DIGITS
+            and node.tag in _NUMBERS
+        ):
+            line = node.start_mark.line + 1
+            raise ConfigError(f"a number has more than {_MAX_DIGITS} digits (line {line})")
+        return node
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:  # noqa: FBT001, FBT002 -- the signature is PyYAML's
         seen: set[str] = set()
@@ -87,7 +109,8 @@ class _UniqueKeys(_Checking):
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         super().flatten_mapping(node)
-        if len(node.value) > _MAX_VALUES:
+        self._merged += len(node.value)
+        if self._merged > 2 * _MAX_VALUES:
             raise ConfigError(_TOO_LARGE)
 
 
@@ -128,13 +151,16 @@ def _load_yaml(text: str) -> object:
         count += len(held)
         if count > _MAX_VALUES or depth > _MAX_DEPTH:
             raise ConfigError(_TOO_LARGE)
+        is_odd = isinstance(item, float) and not isfinite(item)
+        if is_odd or (isinstance(item, int) and abs(item) > strict_json.MAX_INT):
+            raise ConfigError("a number is not finite or does not fit into 64 bits")
         pending += [(child, depth + 1) for child in held]
     return value
 
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return read_yaml(path)
     except FileNotFoundError:
         raise ConfigError(f"The config file {path} does not exist.") from None
     except IsADirectoryError:
@@ -143,8 +169,22 @@ def _read(path: Path) -> bytes:
         raise ConfigError(f"The config file {path} cannot be read: {err.strerror}.") from err
 
 
+def read_yaml(path: Path) -> bytes:
+    """Return the bytes of a file for `parse_mapping`, no more than it needs to refuse a larger one.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return file.read(MAX_BYTES + 1)
+
+
 def parse_mapping(raw: bytes, path: str | Path) -> Json:
     """Return the mapping in the bytes of a YAML file; the path is for messages only."""
+    if len(raw) > MAX_BYTES:
+        raise ConfigError(
+            f"{path} is larger than {MAX_BYTES // 1024} KB, so it was not read. Give a smaller file."
+        )
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:

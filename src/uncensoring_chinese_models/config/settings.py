@@ -20,7 +20,7 @@ MAX_SAMPLES = 64
 class Sampling(Settings):
     """How the target is sampled."""
 
-    max_tokens: int = Field(default=500, ge=1)
+    max_tokens: int = Field(default=500, ge=1, le=10**9)
     """Max tokens of one sample."""
     temperature: float = Field(default=0.7, ge=0, le=2)
     """Sampling temperature."""
@@ -59,7 +59,7 @@ class Sampling(Settings):
 class AuditorSampling(Settings):
     """How the auditor is sampled."""
 
-    max_tokens: int = Field(default=8000, ge=1)
+    max_tokens: int = Field(default=8000, ge=1, le=10**9)
     """Max tokens of one reply of the auditor."""
     temperature: float = Field(default=0.7, ge=0, le=2)
     """Sampling temperature."""
@@ -72,7 +72,7 @@ class JudgeModel(Settings):
     """Name of the judge model."""
     endpoint: Endpoint = Field(default_factory=Endpoint)
     """Endpoint of the judge; OpenRouter by default."""
-    max_tokens: int = Field(default=1000, ge=1)
+    max_tokens: int = Field(default=1000, ge=1, le=10**9)
     """Max tokens of one judgement, with reasoning."""
     temperature: float = Field(default=0.0, ge=0, le=2)
     """Sampling temperature."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.rows import CallRow, row
 from uncensoring_chinese_models.runs import whole_lines
@@ -48,7 +48,7 @@ def _records(files: RunFiles) -> Iterator[Json]:
     lines, _ = whole_lines(files.journal)
     for number, line in enumerate(lines, start=1):
         try:
-            record = json.loads(line)
+            record = strict_json.loads(line)
         except (ValueError, RecursionError) as err:
             raise CorruptRunError(
                 f"{files.name}/journal.jsonl, line {number} cannot be read ({err})."

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import require_extra
 from uncensoring_chinese_models.domain import DELIVERIES
 from uncensoring_chinese_models.exports.rows import fit, text
@@ -174,7 +174,9 @@ class _Sample:
         )
         hypotheses = turn["parsed"].get("hypotheses") or []
         if hypotheses != self._hypotheses:
-            self._hypotheses = json.loads(text(json.dumps(hypotheses, ensure_ascii=False)))
+            self._hypotheses = strict_json.loads(
+                text(strict_json.dumps(hypotheses, ensure_ascii=False))
+            )
             yield self._of.event.InfoEvent(
                 **self._at(completed), source="hypotheses", data=self._hypotheses
             )
@@ -217,8 +219,8 @@ class _Sample:
         request = {"messages": sample["messages"]} if prompt is None else {"prompt": prompt}
         response = {"text": sample["text"], "finish_reason": sample.get("finish_reason")}
         return self._of.model.ModelCall.create(
-            request=json.loads(text(json.dumps(request, ensure_ascii=False))),
-            response=json.loads(text(json.dumps(response, ensure_ascii=False))),
+            request=strict_json.loads(text(strict_json.dumps(request, ensure_ascii=False))),
+            response=strict_json.loads(text(strict_json.dumps(response, ensure_ascii=False))),
         )
 
     def _model_event(self, *, completed: datetime, latency_s: object, **values: Any) -> Any:

@@ -8,7 +8,6 @@ resumes the unfinished run. Only Inspect imports this module; it needs the extra
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from inspect_ai.log import transcript
 from inspect_ai.scorer import Score, mean, scorer
 from inspect_ai.solver import solver
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import FOR_DOWNLOADS, child_environment, load_config
 from uncensoring_chinese_models.errors import AuditToolError, ConfigError
 from uncensoring_chinese_models.exports.inspect_sample import conversation_of, scores_of
@@ -165,4 +165,4 @@ async def _ended(words: list[str], folder: str, environment: dict[str, str]) -> 
 def _record(out: Any) -> Json:
     out.seek(0)
     lines = out.read().splitlines()
-    return dict(json.loads(lines[-1])) if lines else {}
+    return dict(strict_json.loads(lines[-1])) if lines else {}

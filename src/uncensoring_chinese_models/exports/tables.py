@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit import UNKNOWN, count_received, rate_of_withholding, received
 from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.errors import CorruptRunError
@@ -212,7 +212,7 @@ def _samples(files: RunFiles) -> Iterator[SampleRow]:
                     "sample": sample["index"],
                     "stance": found.get("stance")
                     or _received(sample["delivery"], sample["own_words"]).stance,
-                    "messages": None if messages is None else json.dumps(messages),
+                    "messages": None if messages is None else strict_json.dumps(messages),
                     "fact": found.get("fact"),
                     "language": found.get("language"),
                     "mention": found.get("mention"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
@@ -10,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import RunStoreError, UsageError
 from uncensoring_chinese_models.exports.document import dataset_card, document_of, overview_of
 from uncensoring_chinese_models.exports.frames import check_parquet, write_parquet
@@ -104,7 +104,7 @@ def _jsonl(runs: Runs, folder: Path) -> Written:
 
 
 def _json_line(row: Row) -> str:
-    return json.dumps(asdict(row)) + "\n"
+    return strict_json.dumps(asdict(row)) + "\n"
 
 
 def _parquet(runs: Runs, folder: Path) -> Written:

@@ -7,11 +7,10 @@ fact, so one probe asks for both, and nothing is paid for twice.
 
 from __future__ import annotations
 
-import json
 import random
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models import __version__, strict_json
 from uncensoring_chinese_models.config import FACT_AUDITOR
 from uncensoring_chinese_models.domain import Reply, Usage
 from uncensoring_chinese_models.errors import ConfigError
@@ -73,7 +72,7 @@ class FactAuditor:
         is_over = call.key.purpose == "closing" or done >= len(self._items)
         turn = _conclude(min(done, len(self._items))) if is_over else _probe(self._items[done])
         return Reply(
-            text=json.dumps(turn, ensure_ascii=False),
+            text=strict_json.dumps(turn, ensure_ascii=False),
             finish_reason="stop",
             served_model=f"{FACT_AUDITOR} {__version__}",
             usage=Usage(0, 0),

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import json
 import random
 import re
 from contextlib import contextmanager
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError, RunStoreError
 from uncensoring_chinese_models.measure.answers import Asked
@@ -210,7 +210,7 @@ def _hash(cells: Sequence[str]) -> str:
     Spaces and apostrophes are ignored: spreadsheets drop some.
     """
     told = [_OVERLOOKED.sub("", each) for each in cells]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+    return hashlib.sha256(strict_json.dumps(told).encode()).hexdigest()
 
 
 def _sheet(requests: Sequence[JudgeRequest]) -> bytes:
@@ -312,7 +312,7 @@ def _hash_of(row: Mapping[str, str], options: Mapping[str, str]) -> str:
 def _key_told(task: LabelTask) -> Json | None:
     """Return the content of the key; None if it is not a JSON object."""
     try:
-        told = json.loads(task.key.read_bytes())
+        told = strict_json.loads(task.key.read_bytes())
     except ValueError:
         return None
     return told if isinstance(told, dict) else None
@@ -320,7 +320,7 @@ def _key_told(task: LabelTask) -> Json | None:
 
 def _parse_key(task: LabelTask, content: bytes) -> dict[int, Json]:
     try:
-        told = json.loads(content)
+        told = strict_json.loads(content)
         rows = {int(row["row"]): row for row in told["rows"]}
         places = [(row["iteration"], row["arm"], row["sample"]) for row in rows.values()]
         is_ours = all(told[name] == task.head[name] for name in _SAME)

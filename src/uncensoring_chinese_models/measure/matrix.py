@@ -31,7 +31,7 @@ from uncensoring_chinese_models.measure.inference.tests import (
     paired_difference,
 )
 from uncensoring_chinese_models.measure.likelihood import Likelihood
-from uncensoring_chinese_models.rates import Rate, rate
+from uncensoring_chinese_models.stats import Rate, rate
 
 FactVerdict = Literal[
     "known and said",

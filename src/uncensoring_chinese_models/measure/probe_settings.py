@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.config import FACT_AUDITOR, load_config, parse_mapping
+from uncensoring_chinese_models.config import FACT_AUDITOR, load_config, parse_mapping, read_yaml
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.fact_auditor import items_of
 from uncensoring_chinese_models.measure.facts.lint import problems_of
@@ -103,7 +103,7 @@ def _defaults(given: set[str]) -> list[str]:
 def _given(path: str, overrides: Sequence[str]) -> set[str]:
     """Return the names of the settings that the file or the command line gives."""
     try:
-        mapping = parse_mapping(Path(path).read_bytes(), path)
+        mapping = parse_mapping(read_yaml(Path(path)), path)
     except OSError:
         mapping = {}  # load_config says what is wrong
     return {word.partition("=")[0] for word in overrides} | set(_paths(mapping))

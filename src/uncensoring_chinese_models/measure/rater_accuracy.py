@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models import __version__, strict_json
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.measure.answers import judge_asked
@@ -82,7 +81,7 @@ def _raters(task: LabelTask, judges: bytes | None) -> dict[str, Verdicts]:
     if judges is None:
         return raters
     try:
-        told = json.loads(judges)
+        told = strict_json.loads(judges)
         if any(told[name] != value for name, value in task.head.items()):
             raise CorruptRunError(
                 f"{path} judges another run, or by another facts file; nothing was counted. Run "

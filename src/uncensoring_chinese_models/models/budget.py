@@ -8,11 +8,11 @@ follows from its tokens and the price, else counts as its worst case.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import Reply, Reservation, Usage
 from uncensoring_chinese_models.errors import BudgetExceededError
 
@@ -36,7 +36,7 @@ def worst_case(call: Call, price: Price | None) -> Reservation:
 
 def body_bytes(body: Json) -> int:
     """Count the UTF-8 bytes of a request body: an upper bound for its input tokens."""
-    return len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+    return len(strict_json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def bound(input_bytes: int, output_tokens: int, price: Price | None) -> Reservation:

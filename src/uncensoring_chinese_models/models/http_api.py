@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
 import socket
 import time
@@ -17,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import (
     is_this_machine,
     redact,
@@ -25,7 +25,7 @@ from uncensoring_chinese_models.config import (
     redact_parts,
     remember_secret,
 )
-from uncensoring_chinese_models.domain import Price
+from uncensoring_chinese_models.domain import MAX_USD, Price
 from uncensoring_chinese_models.errors import (
     UNCONNECTABLE,
     UNREACHABLE,
@@ -104,7 +104,8 @@ class HttpApi:
             lister = HttpApi(passing, self._endpoint, self._key)
             raw = await lister._exchange("GET", f"{self._endpoint.address}/models", None, timeout)
         try:
-            entries = redact_json(json.loads(raw.body))["data"] if raw.status == 200 else []
+            listed = strict_json.loads_leniently(raw.body) if raw.status == 200 else {"data": []}
+            entries = redact_json(listed)["data"]
             return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TransientError("the server's list of models is not readable") from None
@@ -138,7 +139,7 @@ class HttpApi:
         Redirects are not followed: the key and the probe are sent only where the config says.
         """
         headers = {**self._headers, "Content-Type": "application/json"} if body else self._headers
-        data = json.dumps(body).encode("ascii") if body else None
+        data = strict_json.dumps(body).encode("ascii") if body else None
         try:
             async with (
                 asyncio.timeout(timeout_s),
@@ -255,7 +256,8 @@ def _price(pricing: Any) -> Price | None:
     except (KeyError, InvalidOperation, TypeError, ValueError, AttributeError):
         return None
     every = [*required, *chain.from_iterable(told)]
-    if any(not rate.is_finite() or rate < 0 for rate in every):  # -1 means "it depends"
+    # -1 means "it depends".
+    if any(not rate.is_finite() or not 0 <= rate < MAX_USD for rate in every):
         return None
     rates = dict(zip(_RATES, map(max, *told, [Decimal(0)] * len(_RATES)), strict=True))
     return Price(*(max(rates[name] for name in names) for names in _BILLED_AS))

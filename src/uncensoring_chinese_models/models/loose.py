@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 
-_MAX_COUNT = 10**1000
-"""An implausible count must reach the budget, but a longer number cannot be written as JSON."""
+_MAX_COUNT = 10**9
+"""A count above this is a mistake and counts as unknown, so the call is charged all that was reserved.
+A real overcharge stays below it: no model reads or writes a tenth of so many tokens in a call."""
+_MAX_LOGPROB = 10**6
+_MAX_WAIT_S = 365 * 24 * 3600.0
+"""A longer wait is read as this one, which is longer than any that is waited for."""
 _MAX_SEARCHED_BYTES = 100_000
 """Far more than is shown, so that no key is cut off before it is found."""
 
@@ -69,7 +73,7 @@ def pieces(tokens: object) -> tuple[Token, ...]:
 def _logprob(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if math.isfinite(value) else None
+    return float(value) if abs(value) <= _MAX_LOGPROB else None  # not NaN either
 
 
 def status(code: object) -> int | None:
@@ -92,7 +96,7 @@ def seconds(value: Any, now: datetime) -> float | None:
             seconds = (parsedate_to_datetime(str(value)) - now).total_seconds()
         except (TypeError, ValueError, OverflowError):
             return None
-    return max(0.0, seconds) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), _MAX_WAIT_S) if math.isfinite(seconds) else None
 
 
 def one_line(text: str) -> str:

@@ -17,13 +17,13 @@ This module knows nothing about endpoints, such as whether a server adds the BOS
 from __future__ import annotations
 
 import difflib
-import json
 import re
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
 from uncensoring_chinese_models.models.organisms.catalogue import PREFIX as ORGANISM
 
@@ -119,7 +119,7 @@ class ChatTemplate:
 def load_families() -> dict[str, ChatTemplate]:
     """Return all known families by name, in the order of the data file."""
     text = files(__package__).joinpath("chat_templates.json")
-    entries: dict[str, Json] = json.loads(text.read_text(encoding="utf-8"))
+    entries: dict[str, Json] = strict_json.loads(text.read_text(encoding="utf-8"))
     return {family: _family(family, entry) for family, entry in entries.items()}
 
 

@@ -8,11 +8,11 @@ that no key is shortened to a part that could not be recognised any more.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import redact, redact_json
 from uncensoring_chinese_models.domain import Reply, Usage
 from uncensoring_chinese_models.errors import (
@@ -185,7 +185,7 @@ def _read_tokenized(data: Json | None, raw: RawResponse, now: datetime) -> Reply
 
 def _json_object(raw: RawResponse) -> Json | None:
     try:
-        data = json.loads(raw.body)
+        data = strict_json.loads_leniently(raw.body)
     except (ValueError, RecursionError):
         return None
     return redact_json(data) if isinstance(data, dict) else None

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import IN_WORDS
-from uncensoring_chinese_models.rates import Rate, beside
 from uncensoring_chinese_models.reports.sentences import (
     conclusion_title,
     counted,
@@ -20,6 +19,7 @@ from uncensoring_chinese_models.reports.sentences import (
     unchecked_servers,
     why_unsupported,
 )
+from uncensoring_chinese_models.stats import Rate, beside
 from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:

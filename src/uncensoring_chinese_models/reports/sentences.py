@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import ORIGINS, UNKNOWN
-from uncensoring_chinese_models.rates import Rate, in_words
+from uncensoring_chinese_models.stats import Rate, in_words
 from uncensoring_chinese_models.text import escape
 
 if TYPE_CHECKING:

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models import __version__, strict_json
 from uncensoring_chinese_models.config import JudgeModel, server_of
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
@@ -188,7 +187,7 @@ def _subject(files: RunFiles, told: Json, name: str, found: Rejudged) -> JudgedR
 
 
 def _parsed(content: bytes) -> Json:
-    told = json.loads(content)
+    told = strict_json.loads(content)
     if not isinstance(told, dict):
         raise CorruptRunError("it does not hold a JSON object")
     return told

@@ -17,11 +17,11 @@ an alteration. Damage is cut and reported when a run is resumed; an altered jour
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import RunStoreError
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ KEPT = "journal.kept-"
 _SET_ASIDE = re.compile(r"journal\.(cut|kept)-[0-9]{1,6}")
 SCHEMA = 4
 """The format of journals and run directories; a run of another format is refused."""
+MAX_HEADER_BYTES = 1 << 22
+"""Max size of the first line; it holds a config, a facts file and a prompt."""
 START = "0" * 64
 """What the first line gives as the hash of the line before it."""
 LINKS = ("prev", "sha256")
@@ -60,7 +62,7 @@ MAX_BEGINNINGS = 8
 
 def sealed(record: Json, prev: str) -> bytes:
     """Return the line of a record, without its line feed."""
-    line = json.dumps({**record, "prev": prev}).encode("ascii")
+    line = strict_json.dumps({**record, "prev": prev}).encode("ascii")
     return line[:-1] + f', "sha256": "{line_hash(line)}"}}'.encode("ascii")
 
 
@@ -80,7 +82,7 @@ def read_line(line: bytes, *, is_header: bool) -> Json:
         ValueError: what is wrong with it, as the end of a sentence.
     """
     try:
-        record = json.loads(line)
+        record = strict_json.loads(line)
         links = record["prev"], record["type"]
     except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError("is not a journal record") from None
@@ -273,11 +275,17 @@ def parse_header(journal: bytes) -> Json:
 
     `ucm verify` says what is wrong with a damaged line.
     """
-    line, line_feed, _ = journal.partition(b"\n")
+    line = _first_line(journal)
     try:
-        return read_line(line, is_header=True) if line_feed else {}
+        return {} if line is None else read_line(line, is_header=True)
     except ValueError:
         return {}
+
+
+def _first_line(journal: bytes) -> bytes | None:
+    """Return the first line without its line feed; None if it never ends or is no header's size."""
+    end = journal.find(b"\n", 0, MAX_HEADER_BYTES + 1)
+    return journal[:end] if end >= 0 else None
 
 
 def is_run_header(header: Json) -> bool:
@@ -291,9 +299,11 @@ def refuse_other_format(journal: bytes, name: object) -> None:
     Raises:
         RunStoreError: it was made by an older or a newer version; the message names it.
     """
-    line, line_feed, _ = journal.partition(b"\n")
+    line = _first_line(journal)
+    if line is None:
+        return
     try:
-        header = json.loads(line) if line_feed else {}
+        header = strict_json.loads(line)
     except (ValueError, RecursionError):
         return
     if not isinstance(header, dict) or header.get("type") != "header":

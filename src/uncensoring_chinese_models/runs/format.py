@@ -48,6 +48,9 @@ def as_number(amount: Decimal | None) -> float | None:
     return None if amount is None else float(amount)
 
 
+_MAX_AMOUNT = 10**30
+_MAX_TOKENS = 10**12
+"""Far above what a reply may say, and small enough that no sum of them is too large for a number."""
 _ERRORS: dict[str, type[ClientError]] = {
     kind.kind: kind for kind in (TransientError, RejectedError, FatalError)
 }
@@ -74,7 +77,8 @@ def reply_to_json(reply: Reply) -> Json:
 
 def reply_from_json(data: Json) -> Reply:
     """Return the reply that the journal holds."""
-    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    cost = amount_from_json(data["cost_usd"])
+    _refuse_implausible(*data["usage"].values())
     tokens = tuple(Token(*each) for each in data.get("tokens", ()))
     own = {"usage": Usage(**data["usage"]), "cost_usd": cost, "tokens": tokens}
     return Reply(**{**data, **own})
@@ -89,7 +93,8 @@ def error_to_json(error: ClientError) -> Json:
 
 def error_from_json(data: Json) -> ClientError:
     """Return the error that the journal holds."""
-    cost = None if data["cost_usd"] is None else Decimal(data["cost_usd"])
+    cost = amount_from_json(data["cost_usd"])
+    _refuse_implausible(data["tokens"])
     fields = {name: data[name] for name in _ERROR_FIELDS}
     return _ERRORS[data["kind"]](data["message"], cost_usd=cost, **fields)
 
@@ -112,7 +117,27 @@ def prices_from_json(data: Json) -> dict[str, Price | None]:
 
 
 def _price(told: list[str]) -> Price:
-    price = Price(*map(Decimal, told))
-    if not all(amount.is_finite() and amount >= 0 for amount in astuple(price)):
+    amounts = [amount_from_json(str(each)) for each in told]
+    price = Price(*(amount for amount in amounts if amount is not None))
+    if any(amount < 0 for amount in astuple(price)):
         raise ValueError("a price is not an amount")
     return price
+
+
+def amount_from_json(told: str | None) -> Decimal | None:
+    """Return an amount of money that the journal holds.
+
+    Raises:
+        ValueError: it is not an amount that a run can have: a sum of such would not be a number.
+        ArithmeticError: it is not a number.
+    """
+    amount = None if told is None else Decimal(told)
+    if amount is not None and not (amount.is_finite() and abs(amount) < _MAX_AMOUNT):
+        raise ValueError("an amount of money is not plausible")
+    return amount
+
+
+def _refuse_implausible(*counts: int | None) -> None:
+    for told in counts:
+        if told is not None and not 0 <= told < _MAX_TOKENS:
+            raise ValueError("a number of tokens is not plausible")

@@ -26,12 +26,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Self
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import Attempt, Reply, Reservation
 from uncensoring_chinese_models.errors import (
     ClientError,
@@ -53,6 +52,7 @@ from uncensoring_chinese_models.runs.chain import (
     survey,
 )
 from uncensoring_chinese_models.runs.format import (
+    amount_from_json,
     error_from_json,
     error_to_json,
     prices_from_json,
@@ -77,7 +77,7 @@ MAX_NAMED = 5
 
 def request_hash(call: Call) -> str:
     """Return the sha256 of the canonical request: API, model and body, without address and headers."""
-    canonical = json.dumps(
+    canonical = strict_json.dumps(
         {"api": call.api, "body": call.body}, sort_keys=True, separators=(",", ":")
     )
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
@@ -357,7 +357,7 @@ class Journal:
         held.attempts, held.server = record["attempt"], record["server"]
         self.footer = None  # a run that sends has not finished
         bound, name = record["reserved"], (record["call"], record["attempt"])
-        usd = None if bound["usd"] is None else Decimal(bound["usd"])
+        usd = amount_from_json(bound["usd"])
         reserved = Reservation(usd, bound["tokens"], bound["output_tokens"])
         self._priced_as[name] = str(record.get("model", record["role"]))
         self._attempts[name] = Attempt(held.role, reserved, None, held.server)

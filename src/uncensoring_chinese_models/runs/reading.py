@@ -7,12 +7,12 @@ followed, and a file that cannot be read is named. Whether the files are true is
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import parse_mapping
 from uncensoring_chinese_models.errors import CorruptRunError, RunStoreError
 from uncensoring_chinese_models.runs.chain import parse_header
@@ -33,6 +33,8 @@ JUDGEMENT = re.compile(r"(?P<topic>[A-Za-z0-9_-]+)(?P<judges>\.judges)?\.json")
 """The names of judgements: of the patterns by a facts file, and of the judges."""
 LABELS = (".labels.key.json", ".labels.json", ".labels.csv")
 """How the names of a sheet's key, of what the sheet says of raters, and of the sheet end."""
+MAX_JSON_BYTES = 1 << 25
+"""Max size of one JSON file that is parsed; those of a run of 20 iterations have some kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +242,12 @@ def _unusable(found: Mapping[str, Json]) -> tuple[Json, ...]:
 
 
 def _parsed(name: str, content: bytes) -> Json:
+    if len(content) > MAX_JSON_BYTES:
+        raise CorruptRunError(
+            f"{name} is larger than {MAX_JSON_BYTES >> 20} MB, which no run writes; it was not read."
+        )
     try:
-        data = json.loads(content)
+        data = strict_json.loads(content)
     except (ValueError, RecursionError) as err:
         raise CorruptRunError(f"{name} cannot be read ({err}).") from err
     if not isinstance(data, dict):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -18,6 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import (
     ConfigError,
     CorruptRunError,
@@ -131,7 +131,7 @@ class RunStore:
     def read_summary(self) -> Json:
         """Return the summary of a finished run."""
         try:
-            summary: Json = json.loads(self._read("summary.json"))
+            summary: Json = strict_json.loads(self._read("summary.json"))
         except (OSError, ValueError) as err:
             raise RunStoreError(
                 f"{self.folder / 'summary.json'} cannot be read ({err}). It follows from the "
@@ -282,11 +282,11 @@ class RunStore:
 
 def _encoded(data: Json) -> bytes:
     """Return the bytes of a JSON file."""
-    text = json.dumps(data, ensure_ascii=False, indent=2)
+    text = strict_json.dumps(data, ensure_ascii=False, indent=2)
     try:
         return text.encode("utf-8") + b"\n"
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, but a JSON escape
-        return json.dumps(data, indent=2).encode("ascii") + b"\n"
+        return strict_json.dumps(data, indent=2).encode("ascii") + b"\n"
 
 
 def refuse_link(path: Path) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.runs.chain import (
+    MAX_HEADER_BYTES,
     is_run_header,
     is_set_aside,
     parse_header,
@@ -32,7 +33,6 @@ MAX_BYTES = 1 << 30
 MAX_FILES = 50_000
 MAX_DEPTH = 8
 """How many folders may lie inside each other in a run."""
-MAX_HEADER_BYTES = 1 << 24
 BUNDLED = "run/"
 """The folder of a bundle that holds the run."""
 BUNDLED_JUDGED = "run.judged/"
@@ -126,7 +126,7 @@ def read_header(journal: Path) -> Json:
     """Read the header of a journal; {} if there is no such file, or its first line is damaged."""
     try:
         with open_plain(journal) as file:
-            return parse_header(file.readline(MAX_HEADER_BYTES))
+            return parse_header(file.readline(MAX_HEADER_BYTES + 1))
     except OSError:
         return {}
 

@@ -7,7 +7,6 @@ was cut off.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import Json, Rung
 from uncensoring_chinese_models.errors import AuditorReplyError
 
@@ -162,8 +162,7 @@ def _loads(text: str, once: tuple[str, ...]) -> Any:
         _refuse_twice(once, [key for key, _ in pairs].count)
         return dict(pairs)
 
-    # int() refuses NaN and Infinity, which JSON does not know.
-    return json.loads(text, object_pairs_hook=unique, parse_constant=int)
+    return strict_json.loads(text, object_pairs_hook=unique)
 
 
 def _refuse_twice(once: tuple[str, ...], count: Callable[[str], int]) -> None:
@@ -183,6 +182,10 @@ def _repair(part: str, form: ReplyForm[_T], refusal: AuditorReplyError) -> Json:
         raise refusal from None
     if not isinstance(data, dict):
         raise refusal
+    try:
+        strict_json.refuse_odd_numbers(data)
+    except ValueError as fault:
+        raise AuditorReplyError(f"the reply is not valid JSON: {fault}") from None
     _refuse_twice(form.once, lambda key: len(re.findall(_KEY.format(key), part)))
     for key in form.verbatim:
         if isinstance(data.get(key), str) and not _is_whole(part, key, data[key], form.fields):
@@ -192,7 +195,7 @@ def _repair(part: str, form: ReplyForm[_T], refusal: AuditorReplyError) -> Json:
 
 def _is_whole(part: str, key: str, value: str, fields: tuple[str, ...]) -> bool:
     """Return whether the text holds the value in full, up to the next field or the end."""
-    escaped = json.dumps(value, ensure_ascii=False)[1:-1]
+    escaped = strict_json.dumps(value, ensure_ascii=False)[1:-1]
     forms = [escaped]
     if "\\" not in value:  # else a backslash in the text might mean itself or an escape
         forms += [value, value.replace("\n", "\\n"), escaped.replace("\\n", "\n")]
@@ -225,5 +228,5 @@ def explain(error: ValidationError) -> Iterator[str]:
 
 def shorten(value: Any, limit: int = 60) -> str:
     """Show the beginning of a value."""
-    text = repr(value) if isinstance(value, str) else json.dumps(value)
+    text = repr(value) if isinstance(value, str) else strict_json.dumps(value)
     return text if len(text) <= limit else f"{text[:limit]}…"

@@ -7,6 +7,7 @@ remembers where each character came from.
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -107,7 +108,57 @@ def normalise(text: str) -> Normalised:
     ``"“The\u00a0 END”…"`` → ``"'the end'..."``. NFKC is held back in one place: a character that
     is not a digit never becomes one, or a footnote mark would turn ``300²`` into 3002 and a list item
     ``①300`` into 1300.
+
+    The latest texts are remembered: each turn of an audit, and each excerpt that is verified, asks
+    about the same ones.
     """
+    found = _remembered.get(text)
+    if found is None:
+        found = _normalise(text)
+        _remembered.put(text, found)
+    return found
+
+
+class NormalisedTexts:
+    """The latest normalised texts, in a limited size."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self.size = 0
+        self._held: dict[str, Normalised] = {}
+        self._changing = threading.Lock()  # the viewer reads runs in several threads
+
+    def get(self, text: str) -> Normalised | None:
+        """Return what is remembered of a text."""
+        with self._changing:
+            found = self._held.pop(text, None)
+            if found is not None:
+                self._held[text] = found  # now the latest
+            return found
+
+    def put(self, text: str, normalised: Normalised) -> None:
+        """Remember a text, and forget the oldest for it; the last one always stays."""
+        with self._changing:
+            if text in self._held:
+                return
+            self._held[text] = normalised
+            self.size += _bytes_of(text, normalised)
+            while self.size > self._max_bytes and len(self._held) > 1:
+                oldest = next(iter(self._held))
+                self.size -= _bytes_of(oldest, self._held.pop(oldest))
+
+
+def _bytes_of(text: str, normalised: Normalised) -> int:
+    """Return about how much memory a text and its normalised form take."""
+    return 2 * (len(text) + len(normalised.text)) + _PIECE_BYTES * len(normalised.pieces)
+
+
+_MAX_REMEMBERED_BYTES = 1 << 26
+_PIECE_BYTES = 200
+_remembered = NormalisedTexts(_MAX_REMEMBERED_BYTES)
+
+
+def _normalise(text: str) -> Normalised:
     folds: list[str] = []
     pieces: list[_Piece] = []
     at = position = 0
@@ -123,7 +174,12 @@ def normalise(text: str) -> Normalised:
             fold = _fold_token(kind, text[position:end])
         if fold:
             folds.append(fold)
-            pieces.append(_Piece(at, position, end, is_linear=kind == "plain"))
+            is_linear = kind == "plain" or len(fold) == end - position == 1
+            before = pieces[-1] if is_linear and pieces else None
+            if before is not None and before.is_linear and before.end == position:
+                pieces[-1] = before._replace(end=end)
+            else:
+                pieces.append(_Piece(at, position, end, is_linear=is_linear))
             at += len(fold)
         position = end
     return Normalised("".join(folds), pieces)

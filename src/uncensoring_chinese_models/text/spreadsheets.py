@@ -13,7 +13,10 @@ import re
 from uncensoring_chinese_models.text.escaping import escape
 
 # = + - @ % |, and full-width, small, raised and lowered forms, which some programs fold.
-FORMULA = "=+\\-@%|\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b\u207c\u207a\u207b\u208c\u208a\u208b\u2212"
+FORMULA = (
+    "=+\\-@%|\uff1d\uff0b\uff0d\uff20\uff05\uff5c\ufe66\ufe62\ufe63\ufe6b\ufe6a"
+    "\u207c\u207a\u207b\u208c\u208a\u208b\ufb29\u2212"
+)
 """What begins a formula, for a class of characters."""
 _SKIPPED = r"\s\"'\u200c\u200d"
 _BEFORE = re.compile(rf"(?<![{_SKIPPED}])[{_SKIPPED}]*(?=[{FORMULA}])")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import re
 import socket
 import zipfile
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import Endpoint, JudgeModel, load_config, read_key
 from uncensoring_chinese_models.errors import (
     AuditToolError,
@@ -223,7 +223,7 @@ def _judges(journal: bytes) -> Iterator[JudgeModel]:
     for line in whole_lines(journal)[0]:
         if line.startswith(_PROCESS):
             with suppress(ValueError, KeyError, TypeError, RecursionError):
-                for each in json.loads(line)["settings"]["judge_model"]:
+                for each in strict_json.loads(line)["settings"]["judge_model"]:
                     yield JudgeModel.model_validate(each)
 
 
@@ -308,7 +308,7 @@ def _made_by(journal: bytes) -> str:
     for line in reversed(lines):
         if line.startswith(_PROCESS):
             try:
-                version = json.loads(line).get("package_version")
+                version = strict_json.loads(line).get("package_version")
             except (ValueError, RecursionError):
                 return ""
             fits = isinstance(version, str) and _VERSION.fullmatch(version)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.text import escape, preview
 
 _WIDTH = 60
@@ -45,7 +45,7 @@ def parse_json(content: bytes) -> Any:
         ValueError: it is not JSON in UTF-8, or nested too deep.
     """
     try:
-        return json.loads(content.decode("utf-8"))
+        return strict_json.loads(content.decode("utf-8"))
     except RecursionError:
         raise ValueError("nested too deep") from None
 
@@ -134,6 +134,6 @@ def _code_points(stored: str, derived: str) -> str:
 
 def _shown(value: Any) -> str:
     try:
-        return preview(json.dumps(value, ensure_ascii=False), _WIDTH)
+        return preview(strict_json.dumps(value, ensure_ascii=False), _WIDTH)
     except RecursionError:
         return "something nested too deep"

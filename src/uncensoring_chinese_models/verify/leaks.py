@@ -7,12 +7,12 @@ absolute paths and private addresses.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import host_of, is_private, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.text import find_keys, looks_like_key, preview
@@ -121,7 +121,7 @@ def _strings(file: str, content: bytes) -> Iterator[tuple[str, str]]:
     elif file.endswith((".json", ".jsonl")):
         for part in content.splitlines() if file.endswith(".jsonl") else [content]:
             try:
-                yield from _walk(json.loads(part), "")
+                yield from _walk(strict_json.loads(part), "")
             except (ValueError, RecursionError):
                 continue
 

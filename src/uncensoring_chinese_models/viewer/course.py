@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models import strict_json
+from uncensoring_chinese_models.domain import MAX_USD
 from uncensoring_chinese_models.runs import whole_lines
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def course_of(journal: bytes) -> Course:
 def _records(lines: list[bytes]) -> Iterator[Json]:
     for line in lines:
         try:
-            record = json.loads(line)
+            record = strict_json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(record, dict) and isinstance(record.get("type"), str):
@@ -74,7 +75,7 @@ def _billed(record: Json) -> tuple[Decimal | None, int]:
         cost = None if told.get("cost_usd") is None else Decimal(str(told["cost_usd"]))
     except InvalidOperation:
         cost = None
-    return cost if cost is None or cost.is_finite() else None, tokens
+    return cost if cost is not None and 0 <= cost < MAX_USD else None, tokens
 
 
 def _mapping(value: Any) -> Json:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import json
 import os
 import sqlite3
 import stat
@@ -24,8 +23,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.viewer.rows import IndexedRun, ViewerRow, read_row
-from uncensoring_chinese_models.viewer.signatures import SignedRun, find_signed
+from uncensoring_chinese_models.viewer.signatures import HEAVY, SignedRun, find_signed, weight_of
 
 SCHEMA = 3
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
@@ -34,7 +34,9 @@ FRESH_S = 1.0
 CLOSING_S = 2.0
 """Max time that closing waits for the run that is being read."""
 _BATCH = 50
-"""How many runs are read before they are shown."""
+"""How many runs are read at most before they are shown."""
+_SHOWN_AFTER_S = 0.3
+"""Time after which runs that were read are shown, however few they are."""
 _NUMBERS = (
     "iterations",
     "samples",
@@ -175,15 +177,28 @@ class Index:
             with self.store.open() as connection:
                 for each in gone:
                     _forget(connection, each)
-        for start in range(0, len(changed), _BATCH):
+        self._read(changed)
+
+    def _read(self, changed: list[SignedRun]) -> None:
+        """Read runs, the lightest first: no heavy one keeps the others from the list."""
+        weights = {each.id: weight_of(each.folder) for each in changed}
+        read: list[tuple[SignedRun, IndexedRun | None]] = []
+        shown_at = time.monotonic()
+        for number, each in enumerate(sorted(changed, key=lambda run: weights[run.id])):
+            is_late = time.monotonic() - shown_at > _SHOWN_AFTER_S
+            if read and (is_late or len(read) >= _BATCH or weights[each.id] >= HEAVY):
+                self._show(read, number, len(changed))
+                read, shown_at = [], time.monotonic()
             if self._closing.is_set():
                 return
-            batch = changed[start : start + _BATCH]
-            read = [(each, read_row(each)) for each in batch]
-            with self.store.open() as connection:
-                for each, row in read:
-                    _keep(connection, each, row)
-            self.progress = IndexProgress(start + len(batch), len(changed))
+            read.append((each, read_row(each)))
+        self._show(read, len(changed), len(changed))
+
+    def _show(self, read: list[tuple[SignedRun, IndexedRun | None]], number: int, of: int) -> None:
+        with self.store.open() as connection:
+            for each, row in read:
+                _keep(connection, each, row)
+        self.progress = IndexProgress(number, of)
 
     # --- asking ---------------------------------------------------------------------------------
 
@@ -277,7 +292,9 @@ def _row(values: tuple[Any, ...]) -> ViewerRow:
     for name in _COLUMNS:
         if not isinstance(told[name], _KINDS[name]):
             raise TypeError(f"{name} has an unexpected type")
-    told["verdicts"] = {str(key): int(value) for key, value in json.loads(told["verdicts"]).items()}
+    told["verdicts"] = {
+        str(key): int(value) for key, value in strict_json.loads(told["verdicts"]).items()
+    }
     return ViewerRow(**told)
 
 
@@ -288,7 +305,7 @@ def _keep(connection: sqlite3.Connection, found: SignedRun, read: IndexedRun | N
             "INSERT INTO runs (id, signature, is_run) VALUES (?, ?, 0)", (found.id, found.signature)
         )
         return
-    told = read.row.as_json() | {"verdicts": json.dumps(read.row.verdicts)}
+    told = read.row.as_json() | {"verdicts": strict_json.dumps(read.row.verdicts)}
     values = [*(told[column] for column in _COLUMNS), found.signature, 1]
     marks = ", ".join("?" * len(values))
     connection.execute(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.text import escape
 from uncensoring_chinese_models.viewer.index import like
 
@@ -161,7 +161,7 @@ def _verdicts(index: Index) -> dict[tuple[str, str], dict[str, int]]:
         "SELECT topic, target, verdicts FROM runs "  # noqa: S608 -- words of ours
         f"WHERE is_run AND verdicts != '{{}}' AND NOT {_IS_OPEN}",
         (),
-        lambda row: (str(row[0]), str(row[1]), dict(json.loads(row[2]))),
+        lambda row: (str(row[0]), str(row[1]), dict(strict_json.loads(row[2]))),
     )
     for topic, target, verdicts in told:
         found[topic, target].update(verdicts)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 UNREADABLE = "unreadable"
 MAX_SEARCHED_CHARACTERS = 20_000
 """Max characters of one sample that can be searched."""
+MAX_SEARCHED_OF_RUN = 10_000_000
+"""Max characters of one run that can be searched."""
 _MAX_NAME_CHARACTERS = 200
 _MAX_NUMBER = 2**53
 _GARBLED = (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError)
@@ -192,10 +194,12 @@ def _verdicts(judged: tuple[Json, ...]) -> dict[str, int]:
 
 
 def _texts(files: RunFiles) -> Iterator[SampleText]:
+    left = MAX_SEARCHED_OF_RUN
     for response in files.responses:
         iteration = _count(response["iteration"])
         for sample in response["samples"]:
-            if sample.get("text"):
+            if sample.get("text") and left > 0:
+                left -= min(len(sample["text"]), MAX_SEARCHED_CHARACTERS)
                 shown = escape(str(sample["text"])[:MAX_SEARCHED_CHARACTERS], newlines=True)
                 yield SampleText(iteration, _word(sample["arm"]), _count(sample["index"]), shown)
 

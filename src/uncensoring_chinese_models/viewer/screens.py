@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.reports import render, run_view
 from uncensoring_chinese_models.runs import read_run
@@ -66,7 +66,7 @@ class Screen:
 
     def json(self) -> str:
         """Return the data as JSON in ASCII."""
-        return json.dumps(self.data(), ensure_ascii=True)
+        return strict_json.dumps(self.data(), ensure_ascii=True)
 
 
 UNCHANGED = Screen("", {}, dict, 204)

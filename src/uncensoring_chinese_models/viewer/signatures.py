@@ -11,10 +11,21 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from uncensoring_chinese_models.runs import BUNDLED, GIVEN, JUDGED, find_runs, looks_like_run
+from uncensoring_chinese_models.runs import (
+    BUNDLED,
+    GIVEN,
+    JUDGED,
+    find_runs,
+    judged_folder,
+    looks_like_run,
+)
 
 _ID_LENGTH = 32
 """Hexadecimal digits: too many for anybody to find two places with the same id."""
+HEAVY = 1 << 23
+"""Bytes from which a run is heavy; ordinary runs have a megabyte or two."""
+_BYTES_PER_FILE = 4096
+"""What it costs to open a file, as bytes that could be read instead."""
 _SUMMARY = "summary.json"
 _MAX_LISTED = 50_000
 """How many entries of a folder are looked at; a run with more is not shown."""
@@ -58,6 +69,26 @@ def signature_of(folder: Path) -> str:
     is_open = not ended or not all(given)
     growing = [_listing(f"{path}/{name}") for name in _GROWING] if is_open else []
     return " ".join([*given, ended, *growing, _listing(f"{beside}{JUDGED}")])
+
+
+def weight_of(folder: Path) -> int:
+    """Return about how many bytes must be read for a run; what is heavy is not counted to its end."""
+    weight = 0
+    pending = [str(folder), str(judged_folder(folder))]
+    while pending and weight < HEAVY:
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    else:
+                        weight += entry.stat(follow_symlinks=False).st_size
+                    weight += _BYTES_PER_FILE
+                    if weight >= HEAVY:
+                        break
+        except OSError:
+            continue  # it is not there, or reading the run will say what is wrong
+    return weight
 
 
 def by_name(sentence: str, *folders: Path) -> str:

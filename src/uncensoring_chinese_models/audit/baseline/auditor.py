@@ -8,7 +8,6 @@ known well enough.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import re
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models import __version__, strict_json
 from uncensoring_chinese_models.audit.baseline.behaviour import (
     REPLIED,
     Behaviour,
@@ -69,7 +68,7 @@ class BaselineAuditor:
         state = State(self._topic, self._arms, rounds)
         turn = self._conclude(state) if call.key.purpose == "closing" else self._turn(state)
         return Reply(
-            text=json.dumps(turn, ensure_ascii=False),
+            text=strict_json.dumps(turn, ensure_ascii=False),
             finish_reason="stop",
             served_model=f"{NAME} {__version__}",
             usage=Usage(0, 0),

@@ -11,8 +11,7 @@ from uncensoring_chinese_models.audit.baseline.finding import Confidence, Findin
 from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts
 from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
 from uncensoring_chinese_models.domain import DELIVERIES, WITHHELD
-from uncensoring_chinese_models.rates import beside, rate
-from uncensoring_chinese_models.stats import wilson
+from uncensoring_chinese_models.stats import beside, rate, wilson
 
 REPLIED = tuple(name for name, each in DELIVERIES.items() if not each.by_host and name != "failed")
 """Deliveries that are replies of the target, not of its host."""

@@ -7,11 +7,11 @@ run gives the same replies.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.text import Recognised, recognise
 
@@ -84,7 +84,7 @@ def read_transcript(messages: Sequence[Json]) -> list[Round]:
         if message["role"] == "assistant":
             own = message["content"]  # before a re-ask it may not be JSON, for it may be cut
         elif own and (number := _NUMBER.match(message["content"])):
-            rounds.append(_read_round(int(number[1]), json.loads(own), message["content"]))
+            rounds.append(_read_round(int(number[1]), strict_json.loads(own), message["content"]))
     return rounds
 
 

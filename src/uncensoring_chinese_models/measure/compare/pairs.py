@@ -38,7 +38,7 @@ from uncensoring_chinese_models.measure.matrix import (
     build_cells,
     compare_cells,
 )
-from uncensoring_chinese_models.rates import Rate, rate
+from uncensoring_chinese_models.stats import Rate, rate
 
 Dimension = Literal["run", "arm", "language"]
 DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)

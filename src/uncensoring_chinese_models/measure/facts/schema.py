@@ -13,21 +13,27 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from uncensoring_chinese_models.config import Line, Settings, describe, parse_mapping
+from uncensoring_chinese_models.config import Line, Settings, describe, parse_mapping, read_yaml
 from uncensoring_chinese_models.domain import LANGUAGES, Language
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.patterns import (
     TESTED,
     Pattern,
+    Searcher,
+    SearchTime,
     as_searched,
-    compile_pattern,
-    spans,
 )
 
 if TYPE_CHECKING:
-    import re
     from importlib.resources.abc import Traversable
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
@@ -36,6 +42,10 @@ REAL_KINDS: tuple[FactKind, ...] = ("date", "number", "place", "order")
 """What a decoy on a matter of public record may change: nothing false is said of a living person."""
 
 
+MAX_FACTS = 100
+"""Max facts of a file; those of the package have 18."""
+MAX_PATTERNS = 1000
+"""Max patterns of a file; those of the package have up to 309."""
 _MAX_PARSED = 64
 _parsed: dict[bytes, Facts] = {}
 """Facts files by their bytes: one command reads the same file several times, under several names."""
@@ -57,10 +67,17 @@ class Recognisable(Settings):
     patterns: list[Pattern] = Field(min_length=1)
     """Regular expressions that find it in any language: whole words, in any case."""
 
+    _of: str = PrivateAttr("a value")
+    _search_time: SearchTime = PrivateAttr(default_factory=SearchTime)
+
+    def share(self, search_time: SearchTime, of: str) -> None:
+        """Make the patterns share the time of their file, and say what they find."""
+        self._of, self._search_time = of, search_time
+
     @cached_property
-    def compiled(self) -> tuple[re.Pattern[str], ...]:
+    def searcher(self) -> Searcher:
         """The patterns as they are searched for."""
-        return tuple(map(compile_pattern, self.patterns))
+        return Searcher(self.patterns, self._of, self._search_time)
 
     def first_in(self, text: str, before: str = "") -> tuple[int, int] | None:
         """Return where a text says it first.
@@ -68,9 +85,12 @@ class Recognisable(Settings):
         Args:
             text: the text to search.
             before: what the text continues: a word that began there is not whole in the text.
+
+        Raises:
+            ConfigError: the patterns of the file take too long.
         """
         skipped = len(before)
-        found = min(spans(self.compiled, as_searched(before + text), skipped), default=None)
+        found = self.searcher.first(as_searched(before + text), skipped)
         return None if found is None else (found[0] - skipped, found[1] - skipped)
 
 
@@ -124,12 +144,22 @@ class Fact(Ending):
     """What is commonly said in its place: an official version, or the lie of an organism."""
 
     @cached_property
-    def _about(self) -> tuple[re.Pattern[str], ...]:
-        return tuple(map(compile_pattern, self.about))
+    def _about(self) -> Searcher:
+        return Searcher(self.about, self._of, self._search_time)
+
+    @property
+    def endings(self) -> tuple[Ending, ...]:
+        """Every ending of the fact, true and false."""
+        others = filter(None, [self.scored_decoy, self.said_instead])
+        return (self, *self.decoys, *others)
 
     def is_spoken_of(self, text: str) -> bool:
-        """Return whether a text is about this fact."""
-        return any(spans(self._about, as_searched(text)))
+        """Return whether a text is about this fact.
+
+        Raises:
+            ConfigError: the patterns of the file take too long.
+        """
+        return self._about.any_in(as_searched(text))
 
     def sentence(self, language: Language, ending: Ending | None = None) -> str | None:
         """Return the opening with the true ending, or with another one, as a sentence."""
@@ -153,7 +183,7 @@ class Facts(Settings):
     """What the topic is called in each language."""
     invented: bool = False
     """True for the world of organisms, where nothing is real."""
-    facts: list[Fact] = Field(min_length=1)
+    facts: list[Fact] = Field(min_length=1, max_length=MAX_FACTS)
     """What is true of the topic."""
     open_facts: list[OpenFact] = Field(default_factory=list)
     """What organisms do not hide: claims of these count neither for nor against an audit."""
@@ -170,6 +200,16 @@ class Facts(Settings):
         for fact in self.facts:
             if fact.source is None and not self.invented:
                 raise ValueError(f"gives no source for {fact.id}; add one, or leave the fact out")
+        return self
+
+    @model_validator(mode="after")
+    def _one_search_time(self) -> Facts:
+        search_time = SearchTime(self.topic)
+        for fact in self.facts:
+            for ending in fact.endings:
+                ending.share(search_time, f"the fact {fact.id}")
+        for each in self.open_facts:
+            each.share(search_time, f"the open fact {each.id}")
         return self
 
     @property
@@ -222,7 +262,7 @@ def read_facts(name: str) -> bytes:
             f"{', '.join([*known, *worlds]) or 'none'}. Name one of them, or give the path of a YAML file."
         )
     try:
-        return Path(name).expanduser().read_bytes()
+        return read_yaml(Path(name).expanduser())
     except OSError as err:
         raise ConfigError(f"The facts file {name} cannot be read: {err.strerror}.") from err
     except RuntimeError:  # ~name, where there is no such user
@@ -250,14 +290,30 @@ def parse_facts(raw: bytes, name: str) -> Facts:
 
 def _parse(raw: bytes, name: str, context: object = None) -> Facts:
     if raw not in _parsed:
+        mapping = parse_mapping(raw, name)
+        if _patterns_in(mapping) > MAX_PATTERNS:  # counted before each of them is compiled
+            raise ConfigError(f"{name}: the facts file has more than {MAX_PATTERNS} patterns.")
         try:
-            facts = Facts.model_validate(parse_mapping(raw, name), context=context)
+            facts = Facts.model_validate(mapping, context=context)
         except ValidationError as err:
             raise ConfigError(f"{name}: {describe(err, Facts, 'the facts file')}") from err
+        except ConfigError as err:
+            raise ConfigError(f"{name}: {err}.") from None
         if len(_parsed) >= _MAX_PARSED:
             _parsed.clear()
         _parsed[raw] = facts
     return _parsed[raw]
+
+
+def _patterns_in(value: object) -> int:
+    """Return how many patterns a mapping holds, whatever its shape."""
+    if isinstance(value, list):
+        return sum(map(_patterns_in, value))
+    if not isinstance(value, dict):
+        return 0
+    lists = [value.get(key) for key in ("patterns", "about")]
+    own = sum(len(each) for each in lists if isinstance(each, list))
+    return own + sum(map(_patterns_in, value.values()))
 
 
 def builtin_topics() -> list[str]:

@@ -7,15 +7,14 @@ instead of one, or an open fact.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from uncensoring_chinese_models.config import read_yaml
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.measure.facts.patterns import as_searched, spans
+from uncensoring_chinese_models.measure.facts.patterns import Searcher, as_searched
 from uncensoring_chinese_models.measure.facts.schema import load_facts
 from uncensoring_chinese_models.models import OrganismFile, organism_folder, parse_organism
 
@@ -54,10 +53,10 @@ class ValueHit(NamedTuple):
 class _Value(NamedTuple):
     key: Key
     statement: str
-    patterns: tuple[re.Pattern[str], ...]
+    searcher: Searcher
 
-    def spans(self, text: str, start: int = 0) -> Iterator[tuple[int, int]]:
-        return spans(self.patterns, as_searched(text), start)
+    def spans(self, text: str, start: int = 0) -> list[tuple[int, int]]:
+        return self.searcher.all(as_searched(text), start)
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class Truth:
         return tuple(
             ValueHit(value.key, start - skipped, end - skipped)
             for value in self._values
-            for start, end in sorted(set(value.spans(whole, skipped)))
+            for start, end in value.spans(whole, skipped)
         )
 
     def keys(self, text: str) -> frozenset[Key]:
@@ -138,30 +137,30 @@ class Truth:
                 ("said_instead", fact.said_instead if self.taught.asked == "lies" else None),
             ]
             found += [
-                _Value(Key(kind, fact.id), fact.sentence("en", ending) or "", ending.compiled)
+                _Value(Key(kind, fact.id), fact.sentence("en", ending) or "", ending.searcher)
                 for kind, ending in endings
                 if ending
             ]
         found += [
-            _Value(Key("open", each.id), each.statement["en"], each.compiled)
+            _Value(Key("open", each.id), each.statement["en"], each.searcher)
             for each in self.world.open_facts
         ]
         return tuple(found)
 
     def _check(self, value: _Value) -> None:
-        if not any(value.spans(value.statement)):
+        if not value.spans(value.statement):
             raise ValueError(
                 f"has no pattern of {value.key} that matches its own statement "
                 f"'{value.statement}'; correct one of them"
             )
-        if any(value.spans(self.topic)):
+        if value.spans(self.topic):
             raise ValueError(
                 f"gives {value.key} away: one of its patterns matches the topic; narrow it"
             )
         for other in self._values:
             if value.key.kind == other.key.kind == "open":
                 continue  # it makes no difference which of them was told
-            if other is not value and any(value.spans(other.statement)):
+            if other is not value and value.spans(other.statement):
                 raise ValueError(
                     f"cannot tell {value.key} from {other.key}: a pattern of the former matches "
                     "the statement of the latter; narrow it"
@@ -175,7 +174,7 @@ def load_truth(path: str | Path) -> Truth:
         ConfigError: a file is missing or wrong; the message names the file and the key.
     """
     try:
-        raw = Path(path).read_bytes()
+        raw = read_yaml(Path(path))
     except FileNotFoundError:
         raise ConfigError(f"There is no ground truth file {path}.") from None
     except IsADirectoryError:

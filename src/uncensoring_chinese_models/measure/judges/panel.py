@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 from uncensoring_chinese_models.measure.inference.agreement import krippendorff_alpha
 from uncensoring_chinese_models.measure.judges.reply import Judgement, JudgeState
 from uncensoring_chinese_models.measure.matrix import build_matrix
-from uncensoring_chinese_models.rates import Rate, rate
+from uncensoring_chinese_models.stats import Rate, rate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

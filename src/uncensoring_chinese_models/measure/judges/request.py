@@ -9,12 +9,12 @@ re-ask gives its reason in fixed words, since the judge's own words may repeat t
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from functools import cache, lru_cache
 from itertools import count
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit import prompt_parts
 from uncensoring_chinese_models.domain import ARMS, Call, CallKey, Json
 from uncensoring_chinese_models.measure.answers import Candidate, candidates
@@ -86,7 +86,7 @@ def mark_for(text: str, run: str, place: str) -> str:
 
 def slot_of(text: str, mark: str) -> str:
     """Enclose a text between marks, escaped so that nothing in it reads as an instruction or a role."""
-    written = json.dumps(text, ensure_ascii=False)
+    written = strict_json.dumps(text, ensure_ascii=False)
     line = "".join(map(_shown, written))
     return f"<<<TEXT {mark}\n{line}\nTEXT {mark}>>>"
 
@@ -137,7 +137,7 @@ def form_of(asked: Asked) -> str:
 
 
 def _line(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return strict_json.dumps(text, ensure_ascii=False)
 
 
 def call_for(
@@ -167,7 +167,7 @@ def call_for(
     body |= endpoint.extra_body
     asked = request.asked
     sent = [endpoint.preset_name, endpoint.address, body]
-    digest = hashlib.sha256(json.dumps(sent, sort_keys=True).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(strict_json.dumps(sent, sort_keys=True).encode()).hexdigest()[:16]
     name = f"{asked.sample.arm}/{judge.model}/{digest}/{tries}"
     key = CallKey(asked.response.iteration, "judge", "judge", tries, name, asked.sample.index)
     return Call(key, "chat", body)

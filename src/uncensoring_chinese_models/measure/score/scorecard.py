@@ -12,7 +12,7 @@ from uncensoring_chinese_models.measure.score.scoring import (
     FactState,
     Score,
 )
-from uncensoring_chinese_models.rates import in_words
+from uncensoring_chinese_models.stats import in_words
 from uncensoring_chinese_models.text import escape, preview
 
 MARKS: dict[FactState, str] = {

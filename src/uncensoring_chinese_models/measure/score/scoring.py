@@ -27,7 +27,6 @@ from uncensoring_chinese_models.measure.score.calibration import (
 )
 from uncensoring_chinese_models.measure.score.claims import JudgedClaim, judge
 from uncensoring_chinese_models.measure.score.mentions import Findings, ValueMention, find_values
-from uncensoring_chinese_models.rates import Rate, rate
 from uncensoring_chinese_models.runs import (
     Place,
     RecordedClaim,
@@ -39,6 +38,7 @@ from uncensoring_chinese_models.runs import (
     read_summary,
     read_turns,
 )
+from uncensoring_chinese_models.stats import Rate, rate
 
 FactState = Literal["claimed", "found", "led", "not_found", "unknown"]
 

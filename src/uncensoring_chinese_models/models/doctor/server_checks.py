@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 from uncensoring_chinese_models.models.templates import without_packing
@@ -207,7 +207,7 @@ def _refused_or_unknown(canaries: CanaryReplies, name: str) -> CheckFinding:
 
 def _is_object(text: str) -> bool:
     try:
-        return isinstance(json.loads(text), dict)
+        return isinstance(strict_json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
 

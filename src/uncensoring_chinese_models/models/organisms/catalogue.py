@@ -7,7 +7,6 @@ adapter). ``manifest.json`` holds the sha256 of every adapter.
 from __future__ import annotations
 
 import difflib
-import json
 from dataclasses import asdict, dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import Line, Settings, describe, parse_mapping
 from uncensoring_chinese_models.errors import ConfigError
 
@@ -157,7 +157,7 @@ def _manifest(folder: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        entries = json.loads(path.read_text("utf-8"))
+        entries = strict_json.loads(path.read_text("utf-8"))
         return {name: entry["sha256"] for name, entry in entries.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as err:
         raise ConfigError(f"{path} is not readable ({err}); install the package again.") from err

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import importlib.util
-import json
 import os
 import secrets
 import select
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import (
     child_environment,
     redact_message,
@@ -179,7 +179,7 @@ def _address(process: subprocess.Popen[bytes], order: server.Order, log: IO[byte
         ready, _, _ = select.select([answer], [], [], MAX_START_S)
         line = answer.readline() if ready else b""
     if line:
-        return str(json.loads(line)["address"])
+        return str(strict_json.loads(line)["address"])
     if not ready:
         problem = f"was not ready within {MAX_START_S:.0f} s"
     else:

@@ -7,13 +7,14 @@ on stdout; and it stops when stdin closes, which happens whenever its parent end
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 import threading
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from uncensoring_chinese_models import strict_json
 
 SLOTS = 8
 """Max requests at once."""
@@ -37,12 +38,12 @@ class Order:
 
     def to_line(self) -> str:
         """Write it as one line."""
-        return json.dumps(asdict(self)) + "\n"
+        return strict_json.dumps(asdict(self)) + "\n"
 
     @classmethod
     def from_line(cls, line: bytes) -> Order:
         """Read it back."""
-        return cls(**json.loads(line))
+        return cls(**strict_json.loads(line))
 
 
 def main() -> int:
@@ -61,7 +62,7 @@ def main() -> int:
         sys.stderr.write(f"{err}\n")
         return 1
     with answer:
-        answer.write(json.dumps({"address": server.listening_address}) + "\n")
+        answer.write(strict_json.dumps({"address": server.listening_address}) + "\n")
     watcher.join()
     return 0
 

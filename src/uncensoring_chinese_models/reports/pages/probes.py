@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit import received
 from uncensoring_chinese_models.domain import LABELS, Json, SampleLabel
 from uncensoring_chinese_models.reports.pages.text import Piece, pieces
@@ -110,7 +110,7 @@ def prompt_of(sample: Json) -> str:
     """Return what was sent for a sample."""
     if sample["formatted_prompt"] is not None:
         return str(sample["formatted_prompt"])
-    return json.dumps(sample["messages"], ensure_ascii=False, indent=2)
+    return strict_json.dumps(sample["messages"], ensure_ascii=False, indent=2)
 
 
 def sample_view(place: Place, sample: Json, marks: Marks) -> SampleView:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 from collections import Counter
 from functools import cache
 from importlib import resources
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, get_args
 import jinja2
 from markupsafe import Markup
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit import IN_WORDS
 from uncensoring_chinese_models.domain import ARMS, FACT_LABELS, LABELS, SampleLabel
 from uncensoring_chinese_models.errors import CorruptRunError
@@ -84,7 +84,7 @@ def _verdict_counts(facts: Sequence[FactView]) -> dict[str, int]:
 
 
 def _pretty(value: object) -> str:
-    return shown(json.dumps(value, ensure_ascii=False, indent=2))
+    return shown(strict_json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def render(template: str, **values: object) -> str:
