@@ -96,7 +96,7 @@ SETTINGS = {
     "out of range": Bad(
         "sampling.temperature must be less than", setting("sampling: {temperature: 3}")
     ),
-    "not a number": Bad("must be a finite number", setting("sampling: {temperature: .nan}")),
+    "not a number": Bad("a number is not finite", setting("sampling: {temperature: .nan}")),
     "max_iterations: 0": Bad("max_iterations must be greater than", setting("max_iterations: 0")),
     "unknown arm": Bad(
         "sampling.arms.0 must be 'user_persona'", setting("sampling: {arms: [user]}")

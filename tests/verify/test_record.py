@@ -193,7 +193,7 @@ def test_each_process_is_held_to_its_own_cap(run):
 def test_host_that_bills_more_than_reserved_is_said(tmp_path):
     """Then the cap can be passed by an honest run; a note says so, and nothing is called wrong."""
     with audited_provider() as provider:
-        provider.fail("usage_huge", api="completions", times=None)
+        provider.fail("usage_overcharged", api="completions", times=None)
         run = audit_here(tmp_path, provider, budget={"max_usd": 5}, **CHEAP).folder
 
     result = verify_run(run)

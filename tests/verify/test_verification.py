@@ -18,7 +18,7 @@ from uncensoring_chinese_models.cli.verify import verify
 from uncensoring_chinese_models.errors import FatalError, RunStoreError
 from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runs import untrusted as run_tree
-from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash, sealed
+from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash
 from uncensoring_chinese_models.runs.untrusted import RunTree
 from uncensoring_chinese_models.verify.diff import json_differences
 from uncensoring_chinese_models.verify.excerpts import is_quoted_at, read_excerpts
@@ -712,7 +712,9 @@ def forged(records, picked, key, value):
     last, lines = START, b""
     for record in records:
         content = {name: record[name] for name in record if name not in LINKS}
-        new = sealed(content | ({key: value} if picked(record) else {}), last)
+        changed = content | ({key: value} if picked(record) else {}) | {"prev": last}
+        new = json.dumps(changed).encode()  # a forger also writes Infinity
+        new = new[:-1] + f', "sha256": "{line_hash(new)}"}}'.encode()
         last, lines = line_hash(new), lines + new + b"\n"
     return lines
 

@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import AuditConfig, read_key, refuse_keys_in, server_of
 from uncensoring_chinese_models.domain import Price
 from uncensoring_chinese_models.errors import ClientError, ConfigError
@@ -100,7 +101,7 @@ async def connect_judges(
     async with AsyncExitStack() as opened:
         connect = partial(HttpApi, await opened.enter_async_context(open_session()))
         sides = []
-        refuse_keys_in({"The config": config.model_dump_json()})
+        refuse_keys_in({"The config": strict_json.dumps(config.model_dump(mode="json"))})
         for judge in config.judge_model:
             reached = (judge.model, judge.endpoint)
             sides.append(await _reach("judge", reached, connect, opened, notify))

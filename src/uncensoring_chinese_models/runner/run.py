@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from uncensoring_chinese_models import __version__
+from uncensoring_chinese_models import __version__, strict_json
 from uncensoring_chinese_models.audit import (
     AuditorPrompt,
     iteration_needs,
@@ -177,7 +177,7 @@ def _open_run(
     refuse_keys_in(
         {
             "The config": loaded.file_bytes.decode("utf-8", "replace"),
-            "The settings": config.model_dump_json(),
+            "The settings": strict_json.dumps(config.model_dump(mode="json")),
             **{_COPIED[name]: text for name, text in texts.items()},
         }
     )

@@ -72,10 +72,10 @@ def _billed(record: Json) -> tuple[Decimal | None, int]:
     used = [usage.get(name) for name in ("prompt_tokens", "completion_tokens")]
     tokens = sum(each for each in used if isinstance(each, int))
     try:
-        cost = None if told.get("cost_usd") is None else Decimal(str(told["cost_usd"]))
+        cost = Decimal(str(told.get("cost_usd")))
     except InvalidOperation:
-        cost = None
-    return cost if cost is not None and 0 <= cost < MAX_USD else None, tokens
+        return None, tokens
+    return cost if cost.is_finite() and 0 <= cost < MAX_USD else None, tokens
 
 
 def _mapping(value: Any) -> Json:
