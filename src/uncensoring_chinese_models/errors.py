@@ -54,6 +54,10 @@ class ConfigError(AuditToolError):
     exit_code = 2
 
 
+class SlowPatternError(ConfigError):
+    """A pattern of a facts file takes longer to search for than it may, on this machine."""
+
+
 class UsageError(ConfigError):
     """A wrong word on the command line."""
 

@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 import shutil
+import time
 import zipfile
 from html import unescape
 from pathlib import Path
@@ -450,6 +451,26 @@ def test_judgement_that_cannot_be_derived_is_not_said_to_hold(run, spoil, file, 
     check = next(each for each in result.checks if each.name == "judgements")
     assert check.verdict == "not done"
     assert any(one.file.endswith(f"/{file}") and why in one.problem for one in check.not_done)
+
+
+def test_facts_that_take_too_long_here_are_not_said_to_be_forged(run):
+    """A pattern that no machine searches for in time is named, after seconds; nothing is said to be wrong."""
+
+    def slow_down(judgement):
+        judgement["facts"] = judgement["facts"].replace("'111'", "(?:.|[^!])+(?<=!)")
+        judgement["facts_sha256"] = hashlib.sha256(judgement["facts"].encode()).hexdigest()
+
+    edit(beside(run) / "lamps.json", slow_down)
+    began = time.process_time()
+
+    result = verify_run(run)
+
+    assert time.process_time() - began < 15
+    check = next(each for each in result.checks if each.name == "judgements")
+    (told,) = (one for one in check.not_done if one.file.endswith("/lamps.json"))
+    assert "its pattern '(?:.|[^!])+(?<=!)' of the fact pine takes too long" in told.problem
+    assert not any(one.file.endswith("/lamps.json") for one in check.failures)
+    assert not result.holds
 
 
 def test_without_scipy_nothing_is_said_to_be_forged(run, tmp_path):

@@ -23,6 +23,7 @@ from uncensoring_chinese_models.errors import (
     CorruptRunError,
     FatalError,
     MissingExtraError,
+    SlowPatternError,
     TransientError,
 )
 from uncensoring_chinese_models.measure import (
@@ -159,7 +160,7 @@ def _try(found: Rejudged, name: str, derive: Callable[[], None], where: str = ""
     """Derive a file; whatever a stranger's file makes of it is a finding."""
     try:
         derive()
-    except MissingExtraError as err:
+    except (MissingExtraError, SlowPatternError) as err:  # not a fault of the file
         found.not_done.append(JudgedFinding(name, where, f"cannot be derived again: {err}"))
     except Exception as err:  # noqa: BLE001 -- as the docstring says
         told = str(err) if isinstance(err, AuditToolError) else f"{type(err).__name__}: {err}"

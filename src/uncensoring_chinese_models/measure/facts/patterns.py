@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, ValidationInfo
 
-from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.errors import ConfigError, SlowPatternError
 from uncensoring_chinese_models.measure.facts.syntax import refuse_unusable, shown
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class SearchTime:
         """Return how many seconds a search of so many characters may take.
 
         Raises:
-            ConfigError: the file was refused, now or before.
+            SlowPatternError: the file was refused, now or before.
         """
         self.allowed += SEARCH_S_PER_CHARACTER * characters
         if not self.refusal and self.total < self.allowed:
@@ -112,7 +112,7 @@ class SearchTime:
                 f"The facts file on {self.file} is refused: its pattern {shown(pattern)} of {of} "
                 "takes too long to search for. Nothing was judged by it; narrow the pattern."
             )
-        raise ConfigError(self.refusal)
+        raise SlowPatternError(self.refusal)
 
     def add(self, of: str, pattern: str, seconds: float) -> None:
         """Count the time that a pattern took."""
@@ -138,7 +138,7 @@ class Searcher:
         """Return where any pattern matches first in a text from `as_searched`.
 
         Raises:
-            ConfigError: the patterns of the file take too long.
+            SlowPatternError: the patterns of the file take too long.
         """
         found = (self._matches(*each, text, start, only_first=True) for each in self._patterns)
         return min((spans[0] for spans in found if spans), default=None)
@@ -147,7 +147,7 @@ class Searcher:
         """Return whether any pattern matches in a text from `as_searched`.
 
         Raises:
-            ConfigError: the patterns of the file take too long.
+            SlowPatternError: the patterns of the file take too long.
         """
         return any(self._matches(*each, text, 0, only_first=True) for each in self._patterns)
 
@@ -155,7 +155,7 @@ class Searcher:
         """Return every place where patterns match in a text from `as_searched`.
 
         Raises:
-            ConfigError: the patterns of the file take too long.
+            SlowPatternError: the patterns of the file take too long.
         """
         found = (self._matches(*each, text, start, only_first=False) for each in self._patterns)
         return sorted({span for spans in found for span in spans})

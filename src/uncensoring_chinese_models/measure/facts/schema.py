@@ -87,7 +87,7 @@ class Recognisable(Settings):
             before: what the text continues: a word that began there is not whole in the text.
 
         Raises:
-            ConfigError: the patterns of the file take too long.
+            SlowPatternError: the patterns of the file take too long.
         """
         skipped = len(before)
         found = self.searcher.first(as_searched(before + text), skipped)
@@ -157,7 +157,7 @@ class Fact(Ending):
         """Return whether a text is about this fact.
 
         Raises:
-            ConfigError: the patterns of the file take too long.
+            SlowPatternError: the patterns of the file take too long.
         """
         return self._about.any_in(as_searched(text))
 
