@@ -47,7 +47,7 @@ def test_command_shows_a_page_and_keeps_the_canaries(tmp_path):
     assert lines[-2] == f"Kept in runs/{only_run(tmp_path).name}"
     assert lines[-1] == "Fit for this audit: all 9 checks that it needs said yes."
     assert (only_run(tmp_path) / "doctor.json").is_file()
-    assert not (only_run(tmp_path) / ".lock").exists()
+    assert not list(only_run(tmp_path).glob(".*"))
 
 
 @pytest.mark.parametrize(

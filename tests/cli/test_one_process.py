@@ -72,14 +72,14 @@ def test_second_process_is_refused_though_every_hidden_file_was_removed(tmp_path
     with audited_provider() as provider, provider.holding():
         written(tmp_path, provider)
         process = start(tmp_path, "audit", "config.yaml")
-        provider.wait_for(1, "chat")
+        provider.wait_for(1, "chat", timeout_s=120)
         run = only_run(tmp_path)
         for path in run.iterdir():
             if path.name not in ("config.yaml", "journal.jsonl"):
                 path.unlink()
         second = start(tmp_path, *resume_words(run))
         try:
-            _, said = second.communicate(timeout=30)
+            _, said = second.communicate(timeout=120)
         except subprocess.TimeoutExpired:
             second.kill()
             _, said = second.communicate()
@@ -96,7 +96,7 @@ def test_second_process_is_told_who_uses_the_run(tmp_path):
     with audited_provider() as provider, provider.holding():
         written(tmp_path, provider)
         process = start(tmp_path, "audit", "config.yaml")
-        provider.wait_for(1, "chat")
+        provider.wait_for(1, "chat", timeout_s=120)
         second = run_here(tmp_path, *resume_words(only_run(tmp_path)))
         process.kill()
         process.communicate()
@@ -111,11 +111,11 @@ def test_stopped_process_keeps_its_run(tmp_path):
         with provider.holding():
             written(tmp_path, provider)
             process = start(tmp_path, "audit", "config.yaml")
-            provider.wait_for(1, "chat")
+            provider.wait_for(1, "chat", timeout_s=120)
             process.send_signal(signal.SIGSTOP)
             second = run_here(tmp_path, *resume_words(only_run(tmp_path)))
             process.send_signal(signal.SIGCONT)
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
         asked = provider.count("chat")
 
     assert second.returncode == 4
@@ -133,18 +133,18 @@ def test_two_judges_at_once_pay_once(tmp_path, removed):
         before = provider.count("chat")
         with provider.holding():
             first = start(tmp_path, *words)
-            provider.wait_for(before + 1, "chat")
+            provider.wait_for(before + 1, "chat", timeout_s=120)
             if removed:
                 for path in judged.glob(".*"):
                     path.unlink()
             second = start(tmp_path, *words)
             try:
-                _, said = second.communicate(timeout=30)
+                _, said = second.communicate(timeout=120)
             except subprocess.TimeoutExpired:
                 second.kill()
                 _, said = second.communicate()
             asked = provider.count("chat") - before
-        first.communicate(timeout=60)
+        first.communicate(timeout=120)
         total = provider.count("chat") - before
         run_here(tmp_path, *words)
 
@@ -185,7 +185,7 @@ def test_journal_that_is_replaced_stops_the_run_before_the_next_call(tmp_path, h
         with provider.holding():
             written(tmp_path, provider)
             process = start(tmp_path, "audit", "config.yaml")
-            provider.wait_for(1, "chat")
+            provider.wait_for(1, "chat", timeout_s=120)
             run = only_run(tmp_path)
             old = tmp_path / "backup"
             shutil.copy(run / "journal.jsonl", old)
@@ -197,7 +197,7 @@ def test_journal_that_is_replaced_stops_the_run_before_the_next_call(tmp_path, h
                 REPLACED[how](run / "journal.jsonl", old)
 
         provider.on_request = replace
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
         provider.on_request = None
         asked = requests_of(provider)
         (name,) = kept_in(run)
@@ -228,10 +228,10 @@ def test_run_directory_that_is_removed_stops_the_run(tmp_path):
         with provider.holding():
             written(tmp_path, provider)
             process = start(tmp_path, "audit", "config.yaml")
-            provider.wait_for(1, "chat")
+            provider.wait_for(1, "chat", timeout_s=120)
             run = only_run(tmp_path)
             shutil.rmtree(run)
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
         asked = requests_of(provider)
 
     assert process.returncode == 4
@@ -246,10 +246,10 @@ def test_run_directory_that_is_moved_stops_the_run_and_continues_there(tmp_path)
         with provider.holding():
             written(tmp_path, provider)
             process = start(tmp_path, "audit", "config.yaml")
-            provider.wait_for(1, "chat")
+            provider.wait_for(1, "chat", timeout_s=120)
             run = only_run(tmp_path)
             moved = run.rename(tmp_path / "moved")
-        _, said = process.communicate(timeout=60)
+        _, said = process.communicate(timeout=120)
         resumed = run_here(tmp_path, *resume_words(moved))
 
     assert process.returncode == 4
@@ -268,9 +268,9 @@ def test_judge_whose_journal_is_replaced_stops(tmp_path):
         before = provider.count("chat")
         with provider.holding():
             first = start(tmp_path, *words)
-            provider.wait_for(before + 1, "chat")
+            provider.wait_for(before + 1, "chat", timeout_s=120)
             (judged / "journal.jsonl").unlink()
-        _, said = first.communicate(timeout=60)
+        _, said = first.communicate(timeout=120)
         asked = provider.count("chat") - before
         (judged / "journal.kept-1").rename(judged / "journal.jsonl")
         again = run_here(tmp_path, *words)
@@ -375,7 +375,7 @@ def test_verify_and_report_read_a_run_that_is_going(tmp_path):
     with audited_provider() as provider, provider.holding():
         written(tmp_path, provider)
         process = start(tmp_path, "audit", "config.yaml")
-        provider.wait_for(1, "chat")
+        provider.wait_for(1, "chat", timeout_s=120)
         run = only_run(tmp_path)
         before = sorted(path.name for path in run.iterdir())
         done = run_here(tmp_path, "verify", run)

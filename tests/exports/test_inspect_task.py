@@ -147,7 +147,7 @@ def test_call_in_flight_is_kept_when_inspect_is_stopped(tmp_path, installed):
     run = load_run(only_run(tmp_path))
     assert run.status == "unfinished"
     assert {row.outcome for row in run.calls} == {"reply"}
-    assert not list(only_run(tmp_path).glob(".lock"))
+    assert not list(only_run(tmp_path).glob(".*owner"))
 
 
 def test_task_without_a_config_is_refused(tmp_path, installed):

@@ -980,13 +980,10 @@ def test_replaced_journal_takes_no_further_call_and_loses_none(path, journal, ho
     REPLACED[how](path)
     found = path.read_bytes() if path.is_file() else None
 
-    with pytest.raises(
-        RunStoreError, match=r"nothing more was sent\. Every answer is kept in .*-1:"
-    ):
-        journal.sent(target_call(3), RESERVED)
-    journal.attempted(target_call(2), in_flight, REPLY)
-    journal.done(target_call(2), None)
     for write in (
+        lambda: journal.sent(target_call(3), RESERVED),
+        lambda: journal.attempted(target_call(2), in_flight, REPLY),
+        lambda: journal.done(target_call(2), None),
         lambda: journal.sent(target_call(3), RESERVED),
         lambda: journal.decide("go/2", lambda: True),
         lambda: journal.finish("completed"),

@@ -413,21 +413,23 @@ class Journal:
     # --- writing --------------------------------------------------------------------------------
 
     def _append(self, record: Json, *, durable: bool = False) -> None:
-        """Write one line."""
-        if record["type"] not in _IN_FLIGHT:
-            self.check_file()
+        """Write one line; if the file was replaced, only that of a call in flight, and stop."""
         line = sealed(record, self._last_hash)
         try:
             if self._file is None:
                 raise OSError(errno.EBADF, os.strerror(errno.EBADF))  # noqa: TRY301 -- it is closed
             self._file.check()
+            if record["type"] not in _IN_FLIGHT:
+                self._stop_if_lost()
             self._file.append(line + b"\n", durable=durable)
         except OSError as err:
+            self._stop_if_lost()
             raise RunStoreError(
                 f"{self._path} cannot be written: {err.strerror}. Every call recorded before is "
                 f"kept; make room, then resume with --resume {self._path.parent}"
             ) from err
         self._last_hash = line_hash(line)
+        self._stop_if_lost()
 
     def check_file(self) -> None:
         """Stop if the file was removed, replaced or changed; its lines are kept.
@@ -437,8 +439,11 @@ class Journal:
         """
         if self._file is not None:
             self._file.check()
-            if self._file.lost:
-                raise RunStoreError(self._file.lost)
+            self._stop_if_lost()
+
+    def _stop_if_lost(self) -> None:
+        if self._file is not None and self._file.lost:
+            raise RunStoreError(self._file.lost)
 
     def _set_aside(self) -> Json | None:
         """Keep what a crash damaged in a file beside the journal; return what is recorded of it."""
