@@ -291,17 +291,31 @@ def test_a_run_appears_and_grows_before_ones_eyes(page, tmp_path):
 # --- what a hostile text does ---------------------------------------------------------------------
 
 
+@pytest.fixture(scope="package")
+def attacked(tmp_path_factory):
+    """A folder of its own, which these tests fill: no other test counts its runs."""
+    folder = tmp_path_factory.mktemp("attacked")
+    write_run(folder, "other")
+    return folder
+
+
+@pytest.fixture(scope="package")
+def exposed(attacked):
+    with viewing(attacked) as running:
+        yield running
+
+
 @pytest.mark.parametrize("look", [Look(), Look(360, "dark")], ids=str)
 @pytest.mark.parametrize("name", TOGETHER)
-def test_hostile_texts_stay_text(page, root, viewer, judged, look, name):
+def test_hostile_texts_stay_text(page, attacked, exposed, judged, look, name):
     """Each page shows the texts and obeys none of them."""
-    text = TOGETHER[name]
+    text, viewer = TOGETHER[name], exposed
     with outside_its_loop():
         place = f"{name}-{look.width}"
-        (root / place).mkdir()
-        folder = hostile_run(root / place, text, judged)
+        (attacked / place).mkdir()
+        folder = hostile_run(attacked / place, text, judged)
     run = found(viewer, folder.name, place)
-    other = first_audit(viewer)["id"]
+    other = found(viewer, "other", "other")
     for path in (
         "?status=max_iterations",
         f"run/{run}",
@@ -321,7 +335,7 @@ def test_hostile_texts_stay_text(page, root, viewer, judged, look, name):
 def found(viewer, name, place):
     """Return the id of a run once the viewer has found it."""
     for _ in range(100):
-        ids = [run["id"] for run in runs_of(viewer) if run["place"].startswith(f"{place}/")]
+        ids = [run["id"] for run in runs_of(viewer) if f"{run['place']}/".startswith(f"{place}/")]
         if ids:
             return ids[0]
         threading.Event().wait(0.1)
