@@ -118,7 +118,7 @@ lock: ## write the three locks anew from pyproject.toml
 bench-organisms: install ## audit every organism five times with the baseline auditor and write the table
 	$(venv_python) tools/organism_bench.py
 
-bench-resume: .venv/.installed ## kill an audit at 200 random moments and resume it each time
+bench-resume: dev ## kill an audit at 200 random moments and resume it each time
 	$(venv_python) tools/kill_trials.py --trials 200
 
 bench-budget: .venv/.installed ## check by trial that no run spends past its budget
