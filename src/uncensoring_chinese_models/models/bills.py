@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import Usage
+from uncensoring_chinese_models.domain import MAX_USD, Usage
 from uncensoring_chinese_models.models import loose
 
 if TYPE_CHECKING:
@@ -23,8 +23,6 @@ _COMPLETION = ("completion_tokens", "output_tokens", "eval_count")
 _COST = ("cost", "total_cost", "estimated_cost")
 _MAX_PLACES = 8
 """Of choices, or of usages in a list, only so many are read; one is asked for."""
-_MAX_USD = Decimal(10**9)
-"""A stated cost above this is a mistake, and counts as unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +106,4 @@ def _usd(value: object) -> Decimal | None:
         amount = Decimal(str(value))
     except ArithmeticError:
         return None
-    return amount if amount.is_finite() and 0 <= amount < _MAX_USD else None
+    return amount if amount.is_finite() and 0 <= amount < MAX_USD else None
