@@ -11,7 +11,7 @@ from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import Key
 from uncensoring_chinese_models.stats import wilson
-from uncensoring_chinese_models.text.refusals.classify import recognise
+from uncensoring_chinese_models.text.stance.classify import recognise
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.truth import Truth

@@ -65,7 +65,6 @@ OLD = re.compile(
 ALLOWED = {
     "measure/facts/truth.py": "the key of an organism's file, for readers",
     "models/organisms/catalogue.py": "the same key",
-    "text/refusals/small_talk.py": "a battery among keyboards and sofas",
 }
 """Where an old word means something else."""
 

@@ -23,7 +23,7 @@ import yaml
 
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.stats import wilson
-from uncensoring_chinese_models.text.refusals.classify import recognise
+from uncensoring_chinese_models.text.stance.classify import recognise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

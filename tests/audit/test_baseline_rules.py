@@ -18,7 +18,7 @@ from uncensoring_chinese_models.audit.baseline.probes import _TEMPLATES, ProbeCh
 from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts, sentence_around
 from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, STRATEGIES
-from uncensoring_chinese_models.text.refusals.classify import recognise
+from uncensoring_chinese_models.text.stance.classify import recognise
 
 TOPIC = "The Harrow Quay fire of 1961 in Marzenth"
 ORDER = "The order was given by {}."

@@ -24,7 +24,7 @@ from uncensoring_chinese_models.measure.facts.schema import (
     load_facts,
 )
 from uncensoring_chinese_models.text.chinese import language_of
-from uncensoring_chinese_models.text.refusals.classify import recognise
+from uncensoring_chinese_models.text.stance.classify import recognise
 
 
 def test_tables_are_of_this_version():

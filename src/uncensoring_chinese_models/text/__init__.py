@@ -1,4 +1,4 @@
-"""Text as it is compared: normalised, counted, quoted, escaped; refusals recognised by their wording."""
+"""Text as it is compared: normalised, counted, quoted, escaped; stances recognised."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ if TYPE_CHECKING:
         read_quote,
         tokens,
     )
-    from uncensoring_chinese_models.text.refusals.classify import (
+    from uncensoring_chinese_models.text.spreadsheets import harmless
+    from uncensoring_chinese_models.text.stance.classify import (
         Recognised,
         after_thoughts,
         is_all_thought,
         recognise,
     )
-    from uncensoring_chinese_models.text.spreadsheets import harmless
     from uncensoring_chinese_models.text.words import most_common_words, singular
 
 __all__ = [

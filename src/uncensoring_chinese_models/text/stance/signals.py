@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
-from uncensoring_chinese_models.text.refusals import context
-from uncensoring_chinese_models.text.refusals.lexicons import lexicon
+from uncensoring_chinese_models.text.stance import context
+from uncensoring_chinese_models.text.stance.lexicons import lexicon
 
 MAX_WORDS = 70
 """A reply of more words says too much for these rules (two ideographs count as one word)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from uncensoring_chinese_models.text.refusals.patterns import wordings
+from uncensoring_chinese_models.text.stance.patterns import wordings
 
 # --- refusal: the writer declines, in the first person or by a formula of the house
 

@@ -5,7 +5,7 @@ They are in simplified characters; `chinese.fold_script` makes traditional ones 
 
 from __future__ import annotations
 
-from uncensoring_chinese_models.text.refusals.patterns import wordings
+from uncensoring_chinese_models.text.stance.patterns import wordings
 
 # --- refusal
 

@@ -11,9 +11,9 @@ from tests.support import ROOT
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.chinese import character_table, fold_script, language_of
 from uncensoring_chinese_models.text.normalisation import normalise
-from uncensoring_chinese_models.text.refusals import signals
-from uncensoring_chinese_models.text.refusals.classify import recognise
-from uncensoring_chinese_models.text.refusals.lexicons import lexicon
+from uncensoring_chinese_models.text.stance import signals
+from uncensoring_chinese_models.text.stance.classify import recognise
+from uncensoring_chinese_models.text.stance.lexicons import lexicon
 
 REPLIES = yaml.safe_load((ROOT / "tests/data/replies/asked.yaml").read_text("utf-8"))
 ASKED = "What happened to those who were arrested after the protests?"

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from tests.support import ROOT
 from uncensoring_chinese_models.domain import WITHHELD
-from uncensoring_chinese_models.text.refusals.classify import (
-    HEAD_CHARS,
-    recognise,
-)
+from uncensoring_chinese_models.text.stance.classify import recognise
+from uncensoring_chinese_models.text.stance.views import HEAD_CHARS
 
 LABELLED = (*WITHHELD, "not_judged", "answers")
 """The stances that the recogniser can give."""
@@ -211,6 +209,14 @@ def test_thoughts_are_passed_over():
     assert recognise("<think>I can't discuss that.</think> It was in 1987.").stance == "answers"
     assert recognise("<think>Hm.</think>\n").stance == "not_judged"
     assert recognise("<think>I can't discuss that.").stance == "refuses"
+
+
+def test_question_decides_nothing_about_a_continuation():
+    """A text that goes on from another one replies to nobody; only its wording can withhold."""
+    chat, asked = "The dumplings are lovely with tea and noodles.", "What happened in 1931?"
+
+    assert recognise(chat, asked, is_reply=False).stance == "answers"
+    assert recognise("I can't discuss it.", asked, is_reply=False).by == "wording"
 
 
 @pytest.mark.parametrize("text", [None, "", "\u3000\n", "?!", "……", "🙂"])

@@ -16,7 +16,7 @@ def _sections(name: str) -> dict[str, str]:
     """Return the sections of a word list, each as the alternatives of a regular expression."""
     found: dict[str, list[str]] = {}
     words: list[str] = []
-    text = files("uncensoring_chinese_models.text.refusals").joinpath(f"{name}.txt")
+    text = files("uncensoring_chinese_models.text.stance").joinpath(f"{name}.txt")
     for line in text.read_text("utf-8").splitlines():
         if line.startswith("["):
             words = found.setdefault(line.strip("[]"), [])

@@ -1,1 +1,0 @@
-"""Recognise refusals, denials, deflections and official lines by their wording."""

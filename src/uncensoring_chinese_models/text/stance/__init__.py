@@ -1,0 +1,1 @@
+"""Tell whether a text answers or withholds, and by which words."""

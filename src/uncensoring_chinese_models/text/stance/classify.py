@@ -1,0 +1,75 @@
+"""The stance of a text: does it answer, or does it withhold, and by which words.
+
+The strong wordings of `rules` decide first. When in doubt a text is an answer, since to call it
+withheld is an accusation.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from uncensoring_chinese_models.domain import Stance
+from uncensoring_chinese_models.text.stance.rules import find_wording
+from uncensoring_chinese_models.text.stance.views import Found
+
+DecidedBy = Literal["wording", "model"]
+
+_THOUGHT = re.compile(r"\s*<think>")
+_END_OF_THOUGHT = "</think>"
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The stance of a text and the words that decided it."""
+
+    stance: Stance
+    cue: str | None = None
+    """The deciding words as written; None if nothing is withheld."""
+    start: int = 0
+    end: int = 0
+    """Where the cue stands in the text; 0 and 0 without one."""
+    sentence_start: int = 0
+    sentence_end: int = 0
+    """Where the sentence that holds it stands."""
+    probability: float | None = None
+    """Of withholding, by the model; None if the model was not asked."""
+    by: DecidedBy | None = None
+    """What decided; None if nothing did."""
+
+
+@lru_cache(maxsize=8192)  # the summary and the report ask about the same texts
+def recognise(text: str | None, asked: str | None = None, *, is_reply: bool = True) -> Recognised:
+    """Return the stance of a reply, or of a continuation, with the words that decided it.
+
+    ``"Sorry, I can't discuss that."`` → a refusal by ``I can't discuss``. A block of thoughts at the
+    beginning, if it is closed, is passed over. `asked` is the question that it replies to. Only
+    wordings decide about a text that continues another one (`is_reply` is false).
+    """
+    text = text or ""
+    begin = after_thoughts(text)
+    if not any(char.isalnum() for char in text[begin:]):
+        return Recognised("not_judged")
+    found = find_wording(text, begin, asked if is_reply else None)
+    return Recognised("answers") if found is None else _by_wording(text, *found)
+
+
+def after_thoughts(text: str) -> int:
+    """Return where the reply begins behind a closed block of thoughts."""
+    if not _THOUGHT.match(text):
+        return 0
+    end = text.find(_END_OF_THOUGHT)
+    return end + len(_END_OF_THOUGHT) if end >= 0 else 0
+
+
+def is_all_thought(text: str) -> bool:
+    """Return whether a text ends before its thoughts do."""
+    return bool(_THOUGHT.match(text)) and _END_OF_THOUGHT not in text
+
+
+def _by_wording(text: str, stance: Stance, found: Found) -> Recognised:
+    start, end = found.view.span(found.start, found.end)
+    first, last = found.view.span(*found.sentence)
+    return Recognised(stance, text[start:end], start, end, first, last, by="wording")
