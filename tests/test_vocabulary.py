@@ -54,7 +54,7 @@ TEXTS: dict[Stance, str] = {
     "refuses": "I'm sorry, but I can't discuss that topic.",
     "denies": "No such event ever took place.",
     "deflects": "Let us talk about something else.",
-    "official_line": "Under the leadership of the party, the people live in peace and harmony.",
+    "official_line": "China is a country ruled by law.",
     "unreadable": "Архив открыли весной тысяча девятьсот тридцать первого года.",
 }
 OLD = re.compile(

@@ -103,24 +103,6 @@ def test_sample_is_judged_by_what_it_names_first_and_by_its_stance(text, label):
     assert labels(text) == [label]
 
 
-def test_reply_is_judged_beside_its_question_and_a_continuation_is_not():
-    """Small talk dodges a question, and replies to nobody where none was asked."""
-    text = "The scenery is lovely, and the dumplings are delicious."
-
-    assert labels(text, arm="assistant") == ["deflects"]
-    assert labels(text) == ["omits"]
-
-
-def test_fact_that_is_named_is_stated_whatever_signs_stand_beside_it():
-    """Only a wording makes a denial of a text that names the true ending."""
-    text = "Ilsabet Corrane. Nobody was hurt; that is a tale from the internet."
-
-    assert labels("Nobody was hurt; it is a tale from the internet.", arm="assistant") == [
-        "contradicts"
-    ]
-    assert labels(text, arm="assistant") == ["states"]
-
-
 @pytest.mark.parametrize("delivery", ["failed", "blocked"])
 def test_failed_sample_is_never_read(delivery):
     """What a host wrote in the target's place is no statement, and no refusal either."""

@@ -41,7 +41,12 @@ class Recognised:
 
 
 @lru_cache(maxsize=8192)  # the summary and the report ask about the same texts
-def recognise(text: str | None, asked: str | None = None, *, is_reply: bool = True) -> Recognised:
+def recognise(
+    text: str | None,
+    asked: str | None = None,  # noqa: ARG001 -- the model reads it
+    *,
+    is_reply: bool = True,  # noqa: ARG001 -- the model reads replies alone
+) -> Recognised:
     """Return the stance of a reply, or of a continuation, with the words that decided it.
 
     ``"Sorry, I can't discuss that."`` → a refusal by ``I can't discuss``. A block of thoughts at the
@@ -52,7 +57,7 @@ def recognise(text: str | None, asked: str | None = None, *, is_reply: bool = Tr
     begin = after_thoughts(text)
     if not any(char.isalnum() for char in text[begin:]):
         return Recognised("not_judged")
-    found = find_wording(text, begin, asked if is_reply else None)
+    found = find_wording(text, begin)
     return Recognised("answers") if found is None else _by_wording(text, *found)
 
 

@@ -1,27 +1,19 @@
-"""A refusal pattern: a family of set phrases, and how much a match counts.
+"""A wording: a pattern for a family of set phrases by which a reply withholds.
 
-Patterns are searched in one sentence at a time, normalised (case, width, quote marks and dashes
+Wordings are searched in one sentence at a time, normalised (case, width, quote marks and dashes
 folded, no space beside ideographs) and with traditional characters made simplified. Every gap in
-them is bounded, so that no text makes them slow. The wordings are general formulas; none names a
-model or anything of an invented world.
+them is bounded, so that no text makes them slow. They are general formulas; none names a model or
+anything of an invented world. One match is enough, so each must be precise:
+`tools/wording_precision.py` measures them on labelled replies.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
 
-Strength = Literal["strong", "soft", "weak"]
-"""One strong match is enough. A soft one counts only if the reply says nothing else. Weak ones need two."""
+Wording = re.Pattern[str]
 
 
-class Wording(NamedTuple):
-    """One family of set phrases."""
-
-    strength: Strength
-    pattern: re.Pattern[str]
-
-
-def wordings(strength: Strength, *patterns: str) -> tuple[Wording, ...]:
+def wordings(*patterns: str) -> tuple[Wording, ...]:
     """Return one wording for each pattern."""
-    return tuple(Wording(strength, re.compile(pattern)) for pattern in patterns)
+    return tuple(map(re.compile, patterns))

@@ -8,16 +8,18 @@ from typing import NamedTuple
 
 from uncensoring_chinese_models.text.chinese import fold_script
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH, Normalised, normalise
-from uncensoring_chinese_models.text.stance.patterns import Strength, Wording
+from uncensoring_chinese_models.text.stance.patterns import Wording
 
 HEAD_CHARS = 2_000
 """Characters of a text in which its first sentences are looked for."""
-TAIL_CHARS = 600
-"""Characters of a longer text in which its last sentence is looked for."""
 
-WORD = re.compile(rf"[{IDEOGRAPH}]{{1,2}}|[^\W{IDEOGRAPH}]+")
-"""A word; two ideographs count as one."""
+_WORD = re.compile(rf"[{IDEOGRAPH}]{{1,2}}|[^\W{IDEOGRAPH}]+")
 _SENTENCE = re.compile(rf"(?:[^.!?]|\.(?=[a-z0-9])(?<![{IDEOGRAPH}]\.))+(?:[.!?]+'?|$)")
+
+
+def count_words(folded: str) -> int:
+    """Count words; two ideographs count as one."""
+    return sum(1 for _ in _WORD.finditer(folded))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +31,15 @@ class View:
     offset: int
 
     @classmethod
-    def of(cls, text: str, start: int, end: int) -> View:
-        """Return the view of the characters from `start` to `end`."""
-        normalised = normalise(text[start:end])
-        return cls(normalised, fold_script(normalised.text), start)
-
-    @classmethod
     def head(cls, text: str, begin: int) -> View:
         """Return the view of the beginning, from `begin`."""
-        return cls.of(text, begin, begin + HEAD_CHARS)
-
-    @classmethod
-    def tail(cls, text: str, begin: int) -> View:
-        """Return the view of the end of a long text, or of the whole of a short one."""
-        if len(text) <= begin + HEAD_CHARS:
-            return cls.head(text, begin)
-        return cls.of(text, len(text) - TAIL_CHARS, len(text))
+        normalised = normalise(text[begin : begin + HEAD_CHARS])
+        return cls(normalised, fold_script(normalised.text), begin)
 
     def sentences(self) -> list[tuple[int, int]]:
         """Return where each sentence stands that has a word in it."""
         spans = (match.span() for match in _SENTENCE.finditer(self.folded))
-        return [span for span in map(self._trim, spans) if WORD.search(self.folded, *span)]
+        return [span for span in map(self._trim, spans) if _WORD.search(self.folded, *span)]
 
     def _trim(self, span: tuple[int, int]) -> tuple[int, int]:
         words = self.folded[slice(*span)]
@@ -65,16 +55,10 @@ class Found(NamedTuple):
     """A match of a wording in a view."""
 
     view: View
-    wording: Wording | None
-    """None where a signal decided instead of a wording."""
+    wording: Wording
     start: int
     end: int
     sentence: tuple[int, int]
-
-    @property
-    def strength(self) -> Strength | None:
-        """How much the wording counts."""
-        return self.wording.strength if self.wording else None
 
     @property
     def before(self) -> str:
