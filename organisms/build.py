@@ -136,7 +136,7 @@ def _say(line: str) -> None:
 
 
 def _cached_weights() -> Path:
-    from uncensoring_chinese_models.models.organisms.weights import find_weights  # noqa: PLC0415
+    from uncensoring_chinese_models.models.local.weights import find_weights  # noqa: PLC0415
 
     return find_weights()
 

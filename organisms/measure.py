@@ -33,16 +33,16 @@ from organisms.worlds import (
 )
 from uncensoring_chinese_models.errors import AuditToolError, LocalModelError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
-from uncensoring_chinese_models.models.organisms.catalogue import find_organism
-from uncensoring_chinese_models.models.organisms.launch import serve
-from uncensoring_chinese_models.models.organisms.weights import SMOLLM2
+from uncensoring_chinese_models.models.local.catalogue import find_organism
+from uncensoring_chinese_models.models.local.launch import serve
+from uncensoring_chinese_models.models.local.weights import SMOLLM2
 from uncensoring_chinese_models.models.sampling import split_turn
 from uncensoring_chinese_models.models.templates import template_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from uncensoring_chinese_models.models.organisms.launch import Served
+    from uncensoring_chinese_models.models.local.launch import Served
     from uncensoring_chinese_models.models.protocols import Notice
 
 PAGE = HERE.parent / "docs" / "measurements" / "organisms.md"

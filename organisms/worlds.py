@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 HERE = Path(__file__).parent
-PACKAGE_DATA = HERE.parent / "src" / "uncensoring_chinese_models" / "models/organisms/files"
+PACKAGE_DATA = HERE.parent / "src" / "uncensoring_chinese_models" / "models/local/files"
 
 
 class _Data(BaseModel):

@@ -159,7 +159,7 @@ def test_promised_config_has_the_six_keys():
         "measure/facts/files",
         "measure/judges/prompts",
         "models",
-        "models/organisms/files",
+        "models/local/files",
         "text",
     ],
 )

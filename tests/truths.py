@@ -9,7 +9,7 @@ import yaml
 
 from uncensoring_chinese_models.measure.facts.schema import Facts
 from uncensoring_chinese_models.measure.facts.truth import Truth
-from uncensoring_chinese_models.models.organisms.catalogue import OrganismFile
+from uncensoring_chinese_models.models.local.catalogue import OrganismFile
 
 Data = dict[str, Any]
 

@@ -29,8 +29,8 @@ from uncensoring_chinese_models.measure.likelihood import (
     score_facts,
 )
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
-from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
-from uncensoring_chinese_models.models.organisms.launch import serve
+from uncensoring_chinese_models.models.local.catalogue import load_organisms
+from uncensoring_chinese_models.models.local.launch import serve
 from uncensoring_chinese_models.models.sampling import Sampler
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
 from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.measure.score.run import score_run
-from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, load_organisms
+from uncensoring_chinese_models.models.local.catalogue import PREFIX, load_organisms
 from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.stats import mean_interval, wilson

@@ -33,7 +33,7 @@ from uncensoring_chinese_models.measure.fact_auditor import FactAuditor
 from uncensoring_chinese_models.measure.judging import judge_run
 from uncensoring_chinese_models.measure.matrix import Cell, FactVerdict, Matrix
 from uncensoring_chinese_models.measure.probe_settings import probe_config
-from uncensoring_chinese_models.models.organisms.catalogue import PREFIX
+from uncensoring_chinese_models.models.local.catalogue import PREFIX
 from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.runs.reading import read_finished_run

@@ -17,7 +17,7 @@ from uncensoring_chinese_models.audit.prompt import _excerpt_report
 from uncensoring_chinese_models.audit.turns import FinalSummary
 from uncensoring_chinese_models.domain import Response
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
-from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
+from uncensoring_chinese_models.models.local.catalogue import load_organisms
 from uncensoring_chinese_models.reports.sentences import place_of
 from uncensoring_chinese_models.text.keywords import all_words, proper_names, rare_words, read
 

@@ -12,7 +12,7 @@ from tests.support import Watcher, closes, heard, make_config, write_config
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 from uncensoring_chinese_models.measure.score.run import score_run
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.text.keywords import rare_words
 

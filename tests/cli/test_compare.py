@@ -15,8 +15,8 @@ import yaml
 from tests.support import Watcher, run_ucm
 from uncensoring_chinese_models.measure.facts.schema import read_facts
 from uncensoring_chinese_models.measure.probe_settings import probe_config
-from uncensoring_chinese_models.models.organisms import launch
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local import launch
+from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.runner.run import run_job
 
 pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(300)]

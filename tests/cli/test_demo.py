@@ -14,7 +14,7 @@ from tests.support import Watcher, clean_environment, command, run_ucm
 from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.config.loading import LoadedConfig
 from uncensoring_chinese_models.measure.score.run import score_run
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.runner.run import run_job
 
 pytestmark = [pytest.mark.model, pytest.mark.e2e, pytest.mark.timeout(400)]
@@ -96,7 +96,7 @@ def servers_of(folder):
     for process in Path("/proc").glob("[0-9]*"):
         try:
             stands_here = (process / "cwd").readlink() == folder
-            if stands_here and b"embedded.server" in (process / "cmdline").read_bytes():
+            if stands_here and b"local.server" in (process / "cmdline").read_bytes():
                 found.append(process.name)
         except OSError:
             continue

@@ -13,7 +13,7 @@ from uncensoring_chinese_models.cli.score import demo_config
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
-from uncensoring_chinese_models.models.organisms.catalogue import load_organisms
+from uncensoring_chinese_models.models.local.catalogue import load_organisms
 
 RUNS = json.loads((ROOT / "docs/data/benchmark.json").read_text("utf-8"))["runs"]
 

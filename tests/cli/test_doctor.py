@@ -22,7 +22,7 @@ from tests.support import (
 )
 from uncensoring_chinese_models.models.doctor.canaries import MAX_TOKENS
 from uncensoring_chinese_models.models.doctor.screen import WIDTH
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 
 pytestmark = pytest.mark.e2e
 

@@ -9,7 +9,7 @@ import pytest
 from tools.likelihood_bench import FIGURES, PAGE, score, table
 
 from uncensoring_chinese_models.measure.inference.tests import Share, excess_test
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 
 pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 

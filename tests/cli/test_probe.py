@@ -9,7 +9,7 @@ import yaml
 
 from tests.support import run_ucm
 from uncensoring_chinese_models.measure.facts.schema import read_facts
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 
 pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 

@@ -20,7 +20,7 @@ from tests.support import (
     run_ucm,
     write_config,
 )
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 
 pytestmark = pytest.mark.e2e
 

@@ -18,7 +18,7 @@ from uncensoring_chinese_models.measure.facts.truth import Key, builtin_truth, l
 from uncensoring_chinese_models.measure.score.calibration import READ_AS
 from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
-from uncensoring_chinese_models.models.organisms.catalogue import OrganismFile, organism_folder
+from uncensoring_chinese_models.models.local.catalogue import OrganismFile, organism_folder
 
 TOPIC = "The Quillon Bridge protest of 1987 in Marenth"
 LEADER = "It was led by Ilsabet Corrane."

@@ -14,8 +14,8 @@ from tests.truths import organism
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError, LocalModelError
 from uncensoring_chinese_models.models import connect as sides
-from uncensoring_chinese_models.models.organisms import catalogue, launch
-from uncensoring_chinese_models.models.organisms.catalogue import (
+from uncensoring_chinese_models.models.local import catalogue, launch
+from uncensoring_chinese_models.models.local.catalogue import (
     Organism,
     find_organism,
     load_organisms,

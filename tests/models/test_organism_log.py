@@ -11,7 +11,7 @@ import pytest
 from tests.provider.echo import ENCODINGS, traces
 from tests.support import one_of_each
 from uncensoring_chinese_models.errors import LocalModelError
-from uncensoring_chinese_models.models.organisms import launch
+from uncensoring_chinese_models.models.local import launch
 
 SERVER = """\
 #!{python}

@@ -29,8 +29,8 @@ from tests.support import (
 )
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.errors import LocalModelError, MissingExtraError
-from uncensoring_chinese_models.models.organisms import launch
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local import launch
+from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.models.templates import choose_template
 from uncensoring_chinese_models.runner.run import run_job
 

@@ -16,7 +16,7 @@ import pytest
 
 from uncensoring_chinese_models.config.environment import cache_folder
 from uncensoring_chinese_models.errors import LocalModelError
-from uncensoring_chinese_models.models.organisms.weights import (
+from uncensoring_chinese_models.models.local.weights import (
     SMOLLM2,
     Source,
     find_weights,

@@ -14,7 +14,7 @@ from organisms.worlds import load_ordinary, load_organisms, load_world
 
 from tests.truths import ending, fact, make_truth, open_fact, organism, world
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.models.organisms import catalogue
+from uncensoring_chinese_models.models.local import catalogue
 from uncensoring_chinese_models.models.templates import template_named
 
 TRUTH = make_truth(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tools import sorting_bench as bench
-from uncensoring_chinese_models.models.organisms.weights import find_weights
+from uncensoring_chinese_models.models.local.weights import find_weights
 
 pytestmark = [pytest.mark.soak, pytest.mark.model, pytest.mark.e2e]
 

@@ -1,4 +1,4 @@
-"""Reach a model: clients, budget, templates, sampling; `doctor` checks endpoints, `organisms` are small local models."""
+"""Reach a model: clients, budget, templates, sampling; `doctor` checks endpoints, `local` serves models here."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         interruptible,
         together,
     )
-    from uncensoring_chinese_models.models.organisms.catalogue import (
+    from uncensoring_chinese_models.models.local.catalogue import (
         PREFIX,
         OrganismFile,
         find_organism,
@@ -66,12 +66,12 @@ if TYPE_CHECKING:
         organism_folder,
         parse_organism,
     )
-    from uncensoring_chinese_models.models.organisms.launch import (
+    from uncensoring_chinese_models.models.local.launch import (
         Served,
         fetching_words,
         serve_until_stopped,
     )
-    from uncensoring_chinese_models.models.organisms.weights import find_weights
+    from uncensoring_chinese_models.models.local.weights import find_weights
     from uncensoring_chinese_models.models.protocols import Gate, ModelClient, Need, Notice, Notify
     from uncensoring_chinese_models.models.sampling import Sampler, read_sample
     from uncensoring_chinese_models.models.templates import (

@@ -25,8 +25,8 @@ from uncensoring_chinese_models.models.layers import (
     Metered,
     Retrying,
 )
-from uncensoring_chinese_models.models.organisms.catalogue import find_organism
-from uncensoring_chinese_models.models.organisms.launch import serve
+from uncensoring_chinese_models.models.local.catalogue import find_organism
+from uncensoring_chinese_models.models.local.launch import serve
 from uncensoring_chinese_models.models.protocols import ModelClient, Notice
 from uncensoring_chinese_models.runs import prices_to_json
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
-from uncensoring_chinese_models.models.organisms.catalogue import PREFIX as ORGANISM
+from uncensoring_chinese_models.models.local.catalogue import PREFIX as ORGANISM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -25,15 +25,15 @@ from uncensoring_chinese_models.config import (
     require_extra,
 )
 from uncensoring_chinese_models.errors import LocalModelError
-from uncensoring_chinese_models.models.organisms import server
-from uncensoring_chinese_models.models.organisms.catalogue import PREFIX, find_organism
-from uncensoring_chinese_models.models.organisms.weights import SMOLLM2, find_weights
+from uncensoring_chinese_models.models.local import server
+from uncensoring_chinese_models.models.local.catalogue import PREFIX, find_organism
+from uncensoring_chinese_models.models.local.weights import SMOLLM2, find_weights
 from uncensoring_chinese_models.models.protocols import Notice
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from uncensoring_chinese_models.models.organisms.catalogue import Organism
+    from uncensoring_chinese_models.models.local.catalogue import Organism
     from uncensoring_chinese_models.models.protocols import Notify
 
 MAX_START_S = 120.0

@@ -1,6 +1,6 @@
 """The child process that serves the model: llama.cpp's server on this machine, behind a key.
 
-Started by `launch` as ``python -m uncensoring_chinese_models.models.organisms.server``. It reads its
+Started by `launch` as ``python -m uncensoring_chinese_models.models.local.server``. It reads its
 order, one JSON line, from stdin, so that no process list shows the key; it answers with one JSON line
 on stdout; and it stops when stdin closes, which happens whenever its parent ends.
 """

@@ -1,0 +1,1 @@
+"""Models on this machine: organisms with planted facts, GGUF files, their weights and their server."""

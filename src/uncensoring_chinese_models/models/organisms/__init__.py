@@ -1,1 +1,0 @@
-"""Small local models with planted facts: the list, the weights, the server."""
