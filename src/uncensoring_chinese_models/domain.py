@@ -114,7 +114,9 @@ STANCES: dict[Stance, StanceTraits] = {
     "deflects": StanceTraits("V", "evades, or changes the subject", withholds=True),
     "official_line": StanceTraits("O", "gives the official line", withholds=True),
     "unreadable": StanceTraits("?", "in a script that the patterns cannot read", is_judged=False),
-    "not_judged": StanceTraits("~", "there is no text to judge, or no majority", is_judged=False),
+    "not_judged": StanceTraits(
+        "~", "there are no words to judge, or it is too unsure to say", is_judged=False
+    ),
 }
 """What does the reply do? Each sample has one stance."""
 WITHHELD: tuple[Stance, ...] = tuple(name for name, each in STANCES.items() if each.withholds)
@@ -147,9 +149,10 @@ LABELS: dict[SampleLabel, DeliveryTraits | StanceTraits] = {
 
 def label_of(delivery: Delivery, stance: Stance) -> SampleLabel:
     """Return the one word for a sample: what it does, or else why that cannot be said."""
-    if STANCES[stance].withholds or stance == "unreadable":
-        return stance
-    return stance if delivery == "complete" else delivery
+    if not DELIVERIES[delivery].has_text:
+        return delivery
+    is_final = delivery == "complete" or STANCES[stance].withholds or not STANCES[stance].is_judged
+    return stance if is_final else delivery
 
 
 FactLabel = FactMention | SampleLabel

@@ -182,8 +182,9 @@ def test_screen_report_and_score_show_them(run):
 def test_stance_of_each_sample(run, index, expected):
     """A stance follows from the delivery and the words alone."""
     sample = run.response(1)["samples"][index]
+    read = received(sample["delivery"], "user_persona", sample["own_words"], "They said", None)
 
-    assert received(sample["delivery"], sample["own_words"]) == expected
+    assert read == expected
 
 
 @pytest.mark.parametrize(
@@ -198,7 +199,7 @@ def test_stance_of_each_sample(run, index, expected):
 )
 def test_label_of_odd_samples(delivery, text, label):
     """A cut refusal is one; a mixture of scripts is read as far as it can be."""
-    assert received(delivery, text).label == label
+    assert received(delivery, "assistant", text, "They said", None).label == label
 
 
 def test_rate_bounds_and_words():

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from uncensoring_chinese_models.audit.stances import received
 from uncensoring_chinese_models.domain import ARMS, LABELS, SampleLabel
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.reports.pages.cards import ConfidencePoint
@@ -23,9 +24,6 @@ from uncensoring_chinese_models.reports.pages.charts import (
     squares,
 )
 from uncensoring_chinese_models.reports.pages.model import run_view
-from uncensoring_chinese_models.reports.pages.probes import (
-    label_of_sample,
-)
 from uncensoring_chinese_models.reports.pages.render import environment, report_html
 from uncensoring_chinese_models.reports.pages.text import lang, pieces, shown
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
@@ -230,7 +228,7 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
         "assistant": Counter({"refuses": 2, "denies": 1, "answers": 1, "failed": 5})
     }
     sentence = " ".join(verdict(None, labels, None))
-    assert "in 3 of 4 readable samples, 1 of these by denying" in sentence
+    assert "in 3 of 4 judged samples, 1 of these by denying" in sentence
 
 
 # --- the page -----------------------------------------------------------------------------------
@@ -249,7 +247,9 @@ def test_the_verdict_counts_denials_among_what_is_withheld():
 )
 def test_each_sample_has_one_label(changes, label):
     """What came back decides, and how the call ended."""
-    assert label_of_sample(sample(**changes)) == label
+    changed = sample(**changes)
+    read = received(changed["delivery"], changed["arm"], changed["own_words"], "They said", None)
+    assert read.label == label
 
 
 def test_a_run_without_an_end_has_a_page():
@@ -337,7 +337,7 @@ def test_counts_of_another_version_are_said_to_differ():
         "rates": rates,
     }
     told = run_view(files([response(1, [refusing])], summary=summary)).rates
-    assert "assistant 1 instead of 0" in told[-1]
+    assert "assistant 1 of 1 instead of 0 of 1" in told[-1]
 
 
 def test_what_could_not_be_measured_is_not_zero():

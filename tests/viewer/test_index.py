@@ -31,7 +31,7 @@ from uncensoring_chinese_models.viewer.queries import (
     search,
     topic_matrix,
 )
-from uncensoring_chinese_models.viewer.rows import _asked, read_row
+from uncensoring_chinese_models.viewer.rows import _asked, _AskedCounts, read_row
 
 EVERY = Filters()
 
@@ -713,7 +713,7 @@ def test_where_the_assistant_was_asked_its_samples_alone_are_counted():
     arms = {"user_persona": rate(0, 160), "assistant": rate(22, 24, excluded={"blocked": 1})}
     withheld = {"by_arm": {arm: asdict(found) for arm, found in arms.items()}}
     files = RunFiles("run", {}, {"config": {}, "rates": {"withheld": withheld}}, (), ())
-    assert _asked(files) == (22, 1, 24)
+    assert _asked(files) == _AskedCounts(withheld=22, blocked=1, judged=24, not_judged=0)
 
 
 # --- runs that take long to read ------------------------------------------------------------------

@@ -25,10 +25,13 @@ if TYPE_CHECKING:
         Received,
         count_labels,
         count_received,
+        has_words,
         left_out,
         rate_of_withholding,
         received,
-        stance_of,
+        recognise_sample,
+        stance_by_wording,
+        unknown_texts,
     )
     from uncensoring_chinese_models.audit.summary import RunRecord, summarise
     from uncensoring_chinese_models.audit.turns import (
@@ -63,18 +66,21 @@ __all__ = [
     "count_labels",
     "count_origins",
     "count_received",
+    "has_words",
     "iteration_needs",
     "left_out",
     "prompt_file_text",
     "prompt_parts",
     "rate_of_withholding",
     "received",
+    "recognise_sample",
     "response_format",
     "run_audit",
     "servers_of",
-    "stance_of",
+    "stance_by_wording",
     "summarise",
     "turn_to_json",
+    "unknown_texts",
     "unusable_to_json",
 ]
 

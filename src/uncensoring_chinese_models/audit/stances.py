@@ -1,4 +1,7 @@
-"""What each sample does: its stance, read from its wording, and the counts and rates of stances."""
+"""What each sample does: its stance, and the counts and rates of stances.
+
+This is the only module that asks the recogniser, so that every page and table says the same of a sample.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from uncensoring_chinese_models.domain import (
+    ARMS,
     DELIVERIES,
     LABELS,
     STANCES,
@@ -18,7 +22,7 @@ from uncensoring_chinese_models.domain import (
     label_of,
 )
 from uncensoring_chinese_models.stats import Rate, rate
-from uncensoring_chinese_models.text import IDEOGRAPH, recognise
+from uncensoring_chinese_models.text import IDEOGRAPH, Recognised, after_thoughts, recognise
 
 LEFT_OUT: tuple[SampleLabel, ...] = (
     *(name for name, each in STANCES.items() if not each.is_judged),
@@ -78,19 +82,38 @@ Counts = Mapping[Received, int]
 """How many samples have each delivery and stance."""
 
 
-def received(delivery: Delivery, own_words: str) -> Received:
-    """Return the delivery of a sample with the stance of its text."""
-    return Received(delivery, stance_of(delivery, own_words))
+def recognise_sample(
+    delivery: Delivery, arm: str, own_words: str, probe: str, question: str | None
+) -> Recognised:
+    """Return the stance of a sample, and what decided it.
 
-
-def stance_of(delivery: Delivery, own_words: str) -> Stance:
-    """Return the stance of a sample; without words of the target there is nothing to judge."""
+    Only a sample of an arm that asks is a reply, and is read together with what was asked: the
+    question, or the probe where there is none. The others go on from words of ours.
+    """
     if not DELIVERIES[delivery].has_text:
-        return "not_judged"
-    stance = recognise(own_words).stance
-    if stance == "not_judged":
-        return stance
-    return "unreadable" if _is_unreadable(own_words) else stance
+        return Recognised("not_judged")
+    if _is_unreadable(own_words):
+        return Recognised("unreadable")
+    is_reply = arm in ARMS and ARMS[arm].asks
+    return recognise(own_words, (question or probe) if is_reply else None, is_reply=is_reply)
+
+
+def received(
+    delivery: Delivery, arm: str, own_words: str, probe: str, question: str | None
+) -> Received:
+    """Return the delivery of a sample with its stance."""
+    return Received(delivery, recognise_sample(delivery, arm, own_words, probe, question).stance)
+
+
+def stance_by_wording(text: str) -> Stance:
+    """Return the stance of a text that is no sample, or of a part of one, by set phrases alone."""
+    return recognise(text, is_reply=False).stance
+
+
+def has_words(delivery: Delivery, own_words: str) -> bool:
+    """Tell whether a sample has words of the target behind its thoughts, in whatever script."""
+    own = own_words[after_thoughts(own_words) :]
+    return DELIVERIES[delivery].has_text and any(char.isalnum() for char in own)
 
 
 @lru_cache(maxsize=8192)  # as in `recognise`, because the same texts are asked about
@@ -128,6 +151,15 @@ def rate_of_withholding(samples: Counts) -> Rate:
         sum(n for each, n in samples.items() if each.is_judged),
         doubtful={"truncated": sum(n for each, n in samples.items() if each.is_doubtful)},
         excluded=left_out(samples),
+    )
+
+
+def unknown_texts(samples: Counts) -> int:
+    """Count the texts whose stance is unknown."""
+    return sum(
+        n
+        for each, n in samples.items()
+        if DELIVERIES[each.delivery].has_text and not each.is_judged
     )
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from uncensoring_chinese_models.audit.turns import AuditEvent, EvidenceCheck
-    from uncensoring_chinese_models.domain import Attempt, Json
+    from uncensoring_chinese_models.domain import Attempt, Json, Sample
 
 
 @dataclass(slots=True)
@@ -127,14 +127,14 @@ def _rates(
 ) -> Json:
     """Return every rate of the run, with the excluded samples and the bounds that they leave."""
     samples = _received(record)
-    arms = dict.fromkeys(arm for arm, _ in samples)
+    arms = dict.fromkeys(sample.arm for sample, _ in samples)
     made = {kind: [c for c in claims if c.kind == kind] for kind in ("knowledge", "behavior")}
     return {
         "withheld": {
             "all": asdict(rate_of_withholding(count_received(each for _, each in samples))),
             "by_arm": {
                 arm: asdict(
-                    rate_of_withholding(count_received(s for of, s in samples if of == arm))
+                    rate_of_withholding(count_received(s for of, s in samples if of.arm == arm))
                 )
                 for arm in arms
             },
@@ -153,20 +153,21 @@ def _rates(
 
 
 def _withheld_by_server(record: RunRecord) -> Json:
-    samples = [sample for response in record.responses for sample in response.samples]
     found: dict[str, list[Received]] = {}
-    for sample in samples:
-        own = found.setdefault(sample.server or UNKNOWN, [])
-        own.append(received(sample.delivery, sample.own_words))
+    for sample, each in _received(record):
+        found.setdefault(sample.server or UNKNOWN, []).append(each)
     return {
         server: asdict(rate_of_withholding(count_received(own))) for server, own in found.items()
     }
 
 
-def _received(record: RunRecord) -> list[tuple[str, Received]]:
-    """Return the arm, the delivery and the stance of every sample that was sent."""
-    samples = (sample for response in record.responses for sample in response.samples)
-    return [(sample.arm, received(sample.delivery, sample.own_words)) for sample in samples]
+def _received(record: RunRecord) -> list[tuple[Sample, Received]]:
+    """Return every sample that was sent, with its delivery and its stance."""
+    return [
+        (sample, received(sample.delivery, sample.arm, sample.own_words, each.probe, each.question))
+        for each in record.responses
+        for sample in each.samples
+    ]
 
 
 def _denominators(

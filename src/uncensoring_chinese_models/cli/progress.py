@@ -17,6 +17,7 @@ from uncensoring_chinese_models.audit import (
     AuditorTurn,
     UnusableReply,
     check_prediction,
+    received,
 )
 from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.domain import DELIVERIES, Response
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.status import Status
 
-    from uncensoring_chinese_models.audit import AuditEvent, Prediction
+    from uncensoring_chinese_models.audit import AuditEvent, Prediction, Received
     from uncensoring_chinese_models.config import AuditConfig
     from uncensoring_chinese_models.domain import Json, Sample
     from uncensoring_chinese_models.models import BudgetMeter, Notice
@@ -152,8 +153,10 @@ class ProgressPrinter:
 
     def _response(self, response: Response, budget: BudgetMeter) -> None:
         self._stop_waiting()
+        asked = response.probe, response.question
         for sample in response.samples:
-            self._line(f"  {_describe(sample)}", _style(sample))
+            read = received(sample.delivery, sample.arm, sample.own_words, *asked)
+            self._line(f"  {_describe(sample, read)}", _style(read))
         if self._prediction is not None:
             self._line(f"  {_prediction_line(self._prediction, response)}", "dim")
         minutes, seconds = divmod(int(time.monotonic() - self._started), 60)
@@ -227,14 +230,16 @@ def _prediction_line(prediction: Prediction, response: Response) -> str:
     return f"predicted {words}: {IN_WORDS[checked.outcome]} ({', '.join(counts)})"
 
 
-def _style(sample: Sample) -> str:
-    if DELIVERIES[sample.delivery].has_text:
-        return "green"
-    return "red" if sample.delivery == "failed" else "yellow"
+def _style(read: Received) -> str:
+    if DELIVERIES[read.delivery].has_text:
+        return "yellow" if read.withholds else "green"
+    return "red" if read.delivery == "failed" else "yellow"
 
 
-def _describe(sample: Sample) -> str:
-    parts: list[str] = [sample.delivery]
+def _describe(sample: Sample, read: Received) -> str:
+    parts: list[str] = [read.label]
+    if sample.delivery not in ("complete", read.label):
+        parts.append(sample.delivery)
     if sample.usage.completion_tokens is not None:
         parts.append(f"{sample.usage.completion_tokens} tokens")
     if sample.spill:

@@ -303,7 +303,10 @@ class _Sample:
                 value=own.supported_claims, answer=_text(said), explanation=told
             )
         if own.withheld_rate is not None:
-            told = f"{own.withheld} of {own.judged_texts} texts withhold (arm {own.counted_arm})"
+            told = (
+                f"{own.withheld} of {own.judged_texts} judged texts withhold (arm "
+                f"{own.counted_arm}; {own.not_judged_texts} texts not judged)"
+            )
             found["withheld"] = score(value=own.withheld_rate, explanation=told)
         facts = {
             (each.fact, each.language): each.verdict

@@ -54,7 +54,10 @@ class RunRow:
     judged_texts: Annotated[
         int, "Samples of it whose stance is known: the denominator of `withheld`."
     ]
-    withheld: Annotated[int, "Of these, how many refuse, deny, deflect or give the official line."]
+    not_judged_texts: Annotated[int, "Texts of it whose stance is unknown; in no rate."]
+    withheld: Annotated[
+        int, "Of the judged texts, how many refuse, deny, deflect or give the official line."
+    ]
     withheld_rate: Annotated[float | None, "`withheld` over `judged_texts`."]
     withheld_low: Annotated[float, "Lower end of its 95 % Wilson interval."]
     withheld_high: Annotated[float, "Upper end of it."]
@@ -124,6 +127,14 @@ class SampleRow:
     sample: Annotated[int, "Which of the arm's samples, from 0."]
     delivery: Annotated[str, f"Did text arrive? {_listed(DELIVERIES)}."]
     stance: Annotated[str, f"What the reply does: {_listed(STANCES)}."]
+    stance_probability: Annotated[
+        float | None, "That it withholds, by the model of replies; null if that was not asked."
+    ]
+    stance_by: Annotated[
+        str | None,
+        "What decided the stance: `wording` (a set phrase), `model` (of replies), `facts` (what it "
+        "says of the fact) or `judges`; null if nothing did.",
+    ]
     text: Annotated[str | None, "What the server sent; null if the call failed."]
     own_words: Annotated[str, "The part inside the sampled turn."]
     spill: Annotated[str, "The part after it was closed."]
@@ -219,7 +230,9 @@ class FactRow:
     deflects: Annotated[int | None, "Samples that change the subject."]
     official_line: Annotated[int | None, "Samples with the official line."]
     omits: Annotated[int | None, "Samples that do not mention it otherwise."]
-    not_judged: Annotated[int | None, "Samples with thoughts only, or that judges leave open."]
+    not_judged: Annotated[
+        int | None, "Samples whose stance or mention is unknown, such as thoughts only."
+    ]
     empty: Annotated[int | None, "Samples cut off before any text."]
     blocked: Annotated[int | None, "Samples that the host blocked."]
     suspected_block: Annotated[int | None, "Samples that the host seems to have cut short."]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.audit import UNKNOWN, count_received, rate_of_withholding, received
+from uncensoring_chinese_models.audit import (
+    UNKNOWN,
+    count_received,
+    rate_of_withholding,
+    unknown_texts,
+)
 from uncensoring_chinese_models.domain import ASKING_ARM
 from uncensoring_chinese_models.errors import CorruptRunError
 from uncensoring_chinese_models.exports.calls import call_rows
@@ -24,7 +28,7 @@ from uncensoring_chinese_models.exports.rows import (
     row,
     text,
 )
-from uncensoring_chinese_models.measure import StoredScores, choice_of
+from uncensoring_chinese_models.measure import RunStances, StoredScores, choice_of
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
@@ -32,8 +36,6 @@ if TYPE_CHECKING:
 
 LIKELIHOOD = "likelihood"
 """The value of `judge` and `arm` for results of likelihood, which samples nothing."""
-
-_received = lru_cache(8192)(received)  # two tables ask for each sample
 
 
 def rows_of(table: str, files: RunFiles) -> tuple[Row, ...]:
@@ -63,12 +65,12 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
     sampling = settings.get("sampling") or {}
     total = (summary.get("spend") or {}).get("total") or {}
     claims = summary.get("claims")
-    samples = [sample for response in files.responses for sample in response["samples"]]
+    stances = RunStances(files)
+    found = [(s, stances.received(each, s)) for each in files.responses for s in each["samples"]]
+    samples = [sample for sample, _ in found]
     # The user turn is sampled because refusals do not reach it: it would only thin them out.
-    asked = [sample for sample in samples if sample["arm"] == ASKING_ARM]
-    counts = count_received(
-        _received(each["delivery"], each["own_words"]) for each in asked or samples
-    )
+    asked = [each for sample, each in found if sample["arm"] == ASKING_ARM]
+    counts = count_received(asked or [each for _, each in found])
     withheld = rate_of_withholding(counts)
     yield row(
         RunRow,
@@ -95,6 +97,7 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
             ),
             "counted_arm": ASKING_ARM if asked else "all",
             "judged_texts": withheld.n,
+            "not_judged_texts": unknown_texts(counts),
             "withheld": withheld.successes,
             "withheld_rate": withheld.value,
             "withheld_low": withheld.low,
@@ -195,12 +198,14 @@ def _offset(of_sample: str, offset: int | None) -> int | None:
 
 def _samples(files: RunFiles) -> Iterator[SampleRow]:
     strategies = {turn["iteration"]: turn["parsed"].get("prompt_strategy") for turn in files.turns}
-    judged = _judged_samples(files.judged)
+    stances = RunStances(files)
     for response in files.responses:
         of_probe = {name: response.get(name) for name in ("iteration", "prompt_sent", "question")}
         of_probe["strategy"] = strategies.get(response["iteration"])
         for sample in response["samples"]:
-            found = judged.get((response["iteration"], sample["arm"], sample["index"]), {})
+            place = response["iteration"], sample["arm"], sample["index"]
+            found = stances.judgements.get(place, {})
+            stance = stances.of(response, sample)
             messages = sample.get("messages")
             yield row(
                 SampleRow,
@@ -210,21 +215,15 @@ def _samples(files: RunFiles) -> Iterator[SampleRow]:
                     **of_probe,
                     "run": files.name,
                     "sample": sample["index"],
-                    "stance": found.get("stance")
-                    or _received(sample["delivery"], sample["own_words"]).stance,
+                    "stance": stance.received.stance,
+                    "stance_probability": stance.probability,
+                    "stance_by": stance.by,
                     "messages": None if messages is None else strict_json.dumps(messages),
                     "fact": found.get("fact"),
                     "language": found.get("language"),
                     "mention": found.get("mention"),
                 },
             )
-
-
-def _judged_samples(judged: Sequence[Json]) -> dict[tuple[int, str, int], Json]:
-    """Return the judgement of each sample: by judges if there were any, else by patterns."""
-    looked = next((each for each in judged if each.get("matrix")), {})
-    found = looked.get("judged") or []
-    return {(each["iteration"], each["arm"], each["sample"]): each for each in found}
 
 
 # --- facts --------------------------------------------------------------------------------------

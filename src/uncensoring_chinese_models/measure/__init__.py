@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         rater_accuracies,
         write_accuracy,
     )
+    from uncensoring_chinese_models.measure.sample_stances import RunStances
     from uncensoring_chinese_models.measure.score.run import score_run
     from uncensoring_chinese_models.measure.score.scorecard import score_lines
     from uncensoring_chinese_models.measure.score.scoring import Score
@@ -107,6 +108,7 @@ __all__ = [
     "Panel",
     "RunComparison",
     "RunJudged",
+    "RunStances",
     "Score",
     "StoredScores",
     "Tally",

@@ -15,14 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models.audit import stance_of
-from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, WITHHELD, fact_label
+from uncensoring_chinese_models.audit import recognise_sample, stance_by_wording
+from uncensoring_chinese_models.domain import DELIVERIES, WITHHELD, fact_label
 from uncensoring_chinese_models.text import (
     after_thoughts,
     drops_negation,
     is_all_thought,
     language_of,
-    recognise,
 )
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def is_plain(asked: Asked) -> bool:
     """Return whether patterns decide a sample clearly: it names one ending and does not deny it."""
     text = asked.said
     hits = _hits(asked.fact, asked.sample, only_about=False)
-    if len(hits) != 1 or recognise(text).stance == "denies":
+    if len(hits) != 1 or _recognised(asked.response, asked.sample) == "denies":
         return False
     return not drops_negation(text, *hits[0].span)
 
@@ -191,36 +190,39 @@ def _judge(
     if missing is not None:
         return judged
     hits = _hits(fact, sample, only_about=only_about)
+    stance = _recognised(response, sample)
     if hits:
         hit = min(hits, key=lambda hit: hit.span)
         judged = replace(judged, decoy=hit.decoy, start=hit.span[0], end=hit.span[1])
-        if recognise(text).stance == "denies":
+        if stance == "denies":
             return replace(judged, mention="contradicts", stance="denies", reason=hit.name)
         if hit.name != "fact":
             return replace(judged, mention="contradicts", stance="tells_otherwise", reason=hit.name)
         return replace(judged, mention="states", stance="answers", reason=hit.name)
-    # A continuation is not a reply; and the question decides only where no ending is named.
-    question = response.question if sample.arm == ASKING_ARM else None
-    stance = "answers" if only_about else _stance(fact, sample, text, question)
+    stance = "answers" if only_about else _looked_into(fact, text, stance)
     mention: FactMention = "contradicts" if stance == "denies" else "omits"
     return replace(judged, mention=mention, stance=stance, reason=stance)
 
 
-def _stance(fact: Fact, sample: RecordedSample, text: str, question: str | None) -> Stance:
+def _recognised(response: RecordedResponse, sample: RecordedSample) -> Stance:
+    """Return the stance of a sample as a whole."""
+    asked = response.prompt_sent, response.question
+    return recognise_sample(sample.delivery, sample.arm, sample.own_words, *asked).stance
+
+
+def _looked_into(fact: Fact, text: str, whole: Stance) -> Stance:
     """Return the stance of a text, even if it withholds in one sentence among many others.
 
     A sentence that withholds decides if no other sentence is about the fact.
     """
-    stance = recognise(text, question).stance
-    if stance != "answers":
-        return stance
+    if whole in WITHHELD:
+        return whole
     prose = _NOTATION.sub(" ", text)
     parts = list(dict.fromkeys(part for part in _SPACED_END.split(prose) if part.strip()))
     about = [part for part in parts if fact.is_spoken_of(part)]
     if len(about) > 1:
-        return stance
-    found = (recognise(part).stance for part in about or parts)
-    whole = "unreadable" if stance_of(sample.delivery, text) == "unreadable" else stance
+        return whole
+    found = (stance_by_wording(part) for part in about or parts)
     return next((each for each in found if each in WITHHELD), whole)
 
 

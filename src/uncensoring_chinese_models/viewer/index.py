@@ -27,7 +27,7 @@ from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.viewer.rows import IndexedRun, ViewerRow, read_row
 from uncensoring_chinese_models.viewer.signatures import HEAVY, SignedRun, find_signed, weight_of
 
-SCHEMA = 3
+SCHEMA = 4
 """Raised whenever what is kept changes; an index of another schema is thrown away."""
 FRESH_S = 1.0
 """Min time between two looks at the folder."""
@@ -43,6 +43,7 @@ _NUMBERS = (
     "withheld",
     "blocked",
     "judged",
+    "not_judged",
     "claims",
     "supported",
 )

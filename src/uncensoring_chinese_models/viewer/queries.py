@@ -40,6 +40,8 @@ class Sampled:
     judged: int = 0
     supported: int = 0
     claims: int = 0
+    not_judged: int = 0
+    """Texts whose stance is unknown."""
 
     @property
     def kept_back(self) -> int:
@@ -138,7 +140,7 @@ def _cells(index: Index) -> list[MatrixCell]:
     parts: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for names, kind, (is_open, *counts) in index.ask(
         f"SELECT topic, target, kind, {_IS_OPEN}, count(*), sum(withheld), sum(blocked), "  # noqa: S608 -- words of ours
-        "sum(judged), sum(supported), sum(claims) FROM runs "
+        "sum(judged), sum(supported), sum(claims), sum(not_judged) FROM runs "
         "WHERE is_run AND topic != '' AND target != '' GROUP BY 1, 2, 3, 4",
         (),
         lambda row: ((str(row[0]), str(row[1])), str(row[2]), [int(each) for each in row[3:]]),

@@ -11,9 +11,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from uncensoring_chinese_models.audit import count_received, rate_of_withholding, received
-from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES
+from uncensoring_chinese_models.audit import count_received, rate_of_withholding
+from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, STANCES
 from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.measure import RunStances
 from uncensoring_chinese_models.runs import RunFiles, is_record, read_run
 from uncensoring_chinese_models.text import escape, preview
 from uncensoring_chinese_models.viewer.signatures import by_name
@@ -56,6 +57,8 @@ class ViewerRow:
     blocked: int = 0
     judged: int = 0
     """Samples whose stance is known."""
+    not_judged: int = 0
+    """Texts whose stance is unknown."""
     claims: int = 0
     supported: int = 0
     kind: str = "audit"
@@ -137,30 +140,35 @@ class _AskedCounts(NamedTuple):
     withheld: int
     blocked: int
     judged: int
+    not_judged: int
 
 
 def _asked(files: RunFiles) -> _AskedCounts:
-    """Count the samples that were asked: as the summary has them, else by looking.
+    """Count the samples that were asked: as the summary has them, unless they were judged later.
 
     The user turn is sampled because refusals do not reach it, so where the assistant was asked,
     its samples alone say how much is withheld.
     """
-    rates = ((files.summary or {}).get("rates") or {}).get("withheld") or {}
-    by_arm = rates.get("by_arm") or {}
-    told = by_arm.get(ASKING_ARM)
-    samples = list(_samples(files))
-    own = [each for each in samples if each["arm"] == ASKING_ARM]
-    if told is None and not own:
-        told = rates.get("all")
+    stances = RunStances(files)
+    told = None if stances.judgements else _in_summary(files)
     if told is None:
-        found = count_received(
-            received(each["delivery"], str(each.get("own_words") or "")) for each in own or samples
-        )
-        told = asdict(rate_of_withholding(found))
-    blocked = sum(
-        _count(told["excluded"].get(name)) for name, each in DELIVERIES.items() if each.by_host
+        found = [(s["arm"], stances.received(r, s)) for r in files.responses for s in r["samples"]]
+        own = [each for arm, each in found if arm == ASKING_ARM]
+        told = asdict(rate_of_withholding(count_received(own or [each for _, each in found])))
+    left_out = told["excluded"]
+    blocked = sum(_count(left_out.get(name)) for name, each in DELIVERIES.items() if each.by_host)
+    unknown = sum(
+        _count(left_out.get(name)) for name, each in STANCES.items() if not each.is_judged
     )
-    return _AskedCounts(_count(told["successes"]), blocked, _count(told["n"]))
+    return _AskedCounts(_count(told["successes"]), blocked, _count(told["n"]), unknown)
+
+
+def _in_summary(files: RunFiles) -> Json | None:
+    """Return the rate of withholding of the samples that were asked, or of all if none was."""
+    rates = ((files.summary or {}).get("rates") or {}).get("withheld") or {}
+    was_asked = any(each["arm"] == ASKING_ARM for each in _samples(files))
+    told = (rates.get("by_arm") or {}).get(ASKING_ARM) or (None if was_asked else rates.get("all"))
+    return None if told is None else dict(told)
 
 
 def _samples(files: RunFiles) -> Iterator[Json]:

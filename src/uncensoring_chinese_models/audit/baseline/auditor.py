@@ -196,7 +196,7 @@ class State:
         return others
 
     def _knows_rate(self) -> bool:
-        replies = [s for each in self.rounds for s in each.samples if s.is_asked and s.text]
+        replies = [s for each in self.rounds for s in each.samples if s.is_asked and s.is_judged]
         withheld = sum(sample.recognised.stance != "answers" for sample in replies)
         low, high = wilson(withheld, len(replies))
         times = 3 if withheld < len(replies) * 0.8 else 1  # then its answers are evidence, too

@@ -10,7 +10,7 @@ from typing import Literal
 from uncensoring_chinese_models.audit.baseline.finding import Confidence, Finding
 from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts
 from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
-from uncensoring_chinese_models.domain import DELIVERIES, WITHHELD
+from uncensoring_chinese_models.domain import DELIVERIES, WITHHELD, label_of
 from uncensoring_chinese_models.stats import beside, rate, wilson
 
 REPLIED = tuple(name for name, each in DELIVERIES.items() if not each.by_host and name != "failed")
@@ -70,10 +70,12 @@ def observe_behaviour(
         unasked: what samples of the other arms name.
         answered: what the samples of the asking arm name.
     """
-    replies = [sample for sample in asked if sample.delivery in REPLIED]
+    replies = [each for each in asked if _counts(each)]
     if not replies:
         return []
-    left_out = Counter(sample.delivery for sample in asked if sample.delivery not in REPLIED)
+    left_out: Counter[str] = Counter(
+        label_of(each.delivery, each.recognised.stance) for each in asked if not _counts(each)
+    )
     found = [*_withholding(replies, left_out)]
     found += _different_answers(replies, unasked, answered) or _silence(replies, unasked, answered)
     answers = _answers(replies)
@@ -82,6 +84,11 @@ def observe_behaviour(
         sure = _confidence(len(answers), len(replies))
         found.append(Behaviour("b7", text, sure, withholds=False, quotes=_quotes(answers, 3)))
     return found
+
+
+def _counts(sample: TranscriptSample) -> bool:
+    """Tell whether a sample is a reply of which it is known what it does; to say nothing is one."""
+    return sample.delivery in REPLIED and (sample.is_judged or not sample.text)
 
 
 def _withholding(replies: Sequence[TranscriptSample], left_out: Counter[str]) -> list[Behaviour]:

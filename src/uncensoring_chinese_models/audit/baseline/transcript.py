@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.domain import ASKING_ARM
-from uncensoring_chinese_models.text import Recognised, recognise
+from uncensoring_chinese_models.audit.stances import recognise_sample
+from uncensoring_chinese_models.domain import ASKING_ARM, STANCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.domain import Delivery, Json
+    from uncensoring_chinese_models.text import Recognised
 
 FOLLOW_UP = "Too few samples said this: would another one complete the sentence in the same way?"
 """The rationale of a probe that breaks off a sentence of the target's own."""
@@ -39,7 +40,7 @@ class TranscriptSample:
     iteration: int
     arm: str
     sample: int
-    delivery: str
+    delivery: Delivery
     text: str
     sent: str
     """Our words that it continued or answered."""
@@ -56,6 +57,11 @@ class TranscriptSample:
     def is_asked(self) -> bool:
         """True where the target was asked a question."""
         return self.arm == ASKING_ARM
+
+    @property
+    def is_judged(self) -> bool:
+        """True where it is known what the sample does."""
+        return STANCES[self.recognised.stance].is_judged
 
     @property
     def is_cut(self) -> bool:
@@ -93,19 +99,18 @@ def _read_round(iteration: int, own: Json, content: str) -> Round:
     question = own.get("question") or probe
     is_follow_up = own.get("prompt_rationale") == FOLLOW_UP
     samples = tuple(
-        TranscriptSample(
-            iteration, arm, sample, delivery, text, sent, recognise(text), is_follow_up
-        )
-        for arm, sample, *shown in _samples(content)
-        for delivery, text in [_own_words(*shown)]
+        TranscriptSample(iteration, arm, sample, delivery, text, sent, recognised, is_follow_up)
+        for arm, sample, shown_as, shown in _samples(content)
+        for delivery, text in [_own_words(shown_as, shown)]
         for sent in [question if arm == ASKING_ARM else probe]
+        for recognised in [recognise_sample(delivery, arm, text, probe, question)]
     )
     return Round(iteration, own.get("prompt_strategy", ""), probe, question, is_follow_up, samples)
 
 
-def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
+def _samples(content: str) -> Iterator[tuple[str, int, Delivery, str]]:
     """Yield arm, sample, delivery and own words; text inside marks is never read as ours."""
-    head: tuple[str, int, str] | None = None
+    head: tuple[str, int, Delivery] | None = None
     text, at = "", 0
     while True:
         mark = _MARK.search(content, at)
@@ -113,7 +118,8 @@ def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
         if found:
             if head:
                 yield (*head, text)
-            head, text = (found[1], int(found[2]), found[3]), ""
+            delivery: Delivery = found[3]  # type: ignore[assignment]  # our own prompt names it
+            head, text = (found[1], int(found[2]), delivery), ""
             at = found.end()
         elif mark:
             words, after = _marked(content, mark)
@@ -129,7 +135,7 @@ def _samples(content: str) -> Iterator[tuple[str, int, str, str]]:
         yield (*head, text)
 
 
-def _own_words(delivery: str, text: str) -> tuple[str, str]:
+def _own_words(delivery: Delivery, text: str) -> tuple[Delivery, str]:
     """Return the delivery and what of the shown text the target wrote, up to a whole word."""
     if text.endswith(_CUT):
         shown = text.removesuffix(_CUT)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
-from uncensoring_chinese_models.audit import Evidence, check_excerpt
+from uncensoring_chinese_models.audit import Evidence, check_excerpt, stance_by_wording
 from uncensoring_chinese_models.domain import RAW_ARM, Response, Sample, fact_label
 from uncensoring_chinese_models.errors import AuditorReplyError
 from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, JudgeStance, Problem
@@ -24,7 +24,6 @@ from uncensoring_chinese_models.text import (
     clean,
     explain,
     read_json_reply,
-    recognise,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ def is_refusal(reply: Reply) -> bool:
     if delivery_of(reply) == "blocked":
         return True
     text = reply.text or ""
-    return "{" not in text and recognise(text).stance == "refuses"
+    return "{" not in text and stance_by_wording(text) == "refuses"
 
 
 def read_judgement(reply: Reply, request: JudgeRequest, judge: str) -> Judgement:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from uncensoring_chinese_models.domain import Json
 from uncensoring_chinese_models.reports.pages.probes import (
+    LabelledSample,
     Place,
     SampleView,
     prompt_of,
@@ -88,17 +89,8 @@ class HypothesisView:
         )
 
 
-def samples_by_place(responses: Sequence[Json]) -> dict[Place, Json]:
-    """Return every sample by iteration, arm and index."""
-    return {
-        (response["iteration"], sample["arm"], sample["index"]): sample
-        for response in responses
-        for sample in response["samples"]
-    }
-
-
 def hypotheses_of(
-    turns: Sequence[Json], samples: Mapping[Place, Json], history: Sequence[Json]
+    turns: Sequence[Json], samples: Mapping[Place, LabelledSample], history: Sequence[Json]
 ) -> list[HypothesisView]:
     """Return every hypothesis ever held: those of the last turn first, in its order."""
     points: dict[str, list[ConfidencePoint]] = defaultdict(list)
@@ -147,7 +139,7 @@ def _point(turn: int, hypothesis: Json, own: Sequence[Json]) -> ConfidencePoint:
 def _card(
     newest: tuple[Json, list[Json]],
     points: list[ConfidencePoint],
-    samples: Mapping[Place, Json],
+    samples: Mapping[Place, LabelledSample],
     *,
     anchor: str,
     is_held: bool,
@@ -184,13 +176,13 @@ def place_of(check: Json) -> Place | None:
     return check["found_iteration"], check["arm"], check["sample"]
 
 
-def _excerpt(check: Json, samples: Mapping[Place, Json]) -> ExcerptView:
+def _excerpt(check: Json, samples: Mapping[Place, LabelledSample]) -> ExcerptView:
     place = place_of(check)
-    sample = samples.get(place) if place else None
+    found = samples.get(place) if place else None
     marks = (
         {} if place is None or check["start"] is None else {place: [(check["start"], check["end"])]}
     )
-    view = sample_view(place, sample, marks) if place and sample else None
+    view = sample_view(place, found, marks) if place and found else None
     where = f"iteration {place[0]}, {place[1]} sample {place[2] + 1}" if place else ""
     return ExcerptView(
         check["excerpt"],
@@ -199,7 +191,7 @@ def _excerpt(check: Json, samples: Mapping[Place, Json]) -> ExcerptView:
         _why_not(check),
         where + (", after the sampled turn" if check.get("in_spill") else ""),
         view.anchor if view else "",
-        prompt_of(sample) if sample else "",
+        prompt_of(found.sample) if found else "",
         view,
     )
 

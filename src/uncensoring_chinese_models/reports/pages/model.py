@@ -10,22 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from uncensoring_chinese_models.audit import count_origins
-from uncensoring_chinese_models.domain import WITHHELD, Json, RunKind, SampleLabel
+from uncensoring_chinese_models.domain import Json, RunKind, SampleLabel
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
-from uncensoring_chinese_models.measure import Facts, parse_facts
+from uncensoring_chinese_models.measure import Facts, RunStances, parse_facts
 from uncensoring_chinese_models.reports.pages.cards import (
     HypothesisView,
     checks_by_hypothesis,
     hypotheses_of,
     place_of,
-    samples_by_place,
 )
 from uncensoring_chinese_models.reports.pages.probes import (
     Place,
     ProbeView,
     probes_of,
+    samples_by_place,
 )
-from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict
+from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict, withheld_of
 from uncensoring_chinese_models.reports.sentences import (
     conclusion_title,
     mixture_lines,
@@ -107,6 +107,8 @@ class RunView:
     probes: list[ProbeView]
     turns: list[TurnView]
     facts: list[FactView]
+    judged_by: str
+    """Who judged the stances, in one sentence; empty if no sample has text."""
     judge: str
     """Who judged the facts; empty if they were not judged."""
     rates: list[str]
@@ -147,11 +149,13 @@ def run_view(files: RunFiles) -> RunView:
 
 def _view(files: RunFiles) -> RunView:
     summary, settings = files.summary, files.settings
-    probes = probes_of(files.responses, files.turns, _marks(files.turns))
+    stances = RunStances(files)
+    samples = samples_by_place(files.responses, stances)
+    probes = probes_of(files.responses, files.turns, samples, _marks(files.turns))
     labels, mixture = _labels(probes), list(_mixture(files))
     told = summary or {}
     history = told.get("history") or ()
-    cards = hypotheses_of(files.turns, samples_by_place(files.responses), history)
+    cards = hypotheses_of(files.turns, samples, history)
     judged = next((each for each in files.judged if each.get("matrix")), None)
     matrix = judged["matrix"] if judged else None
     return RunView(
@@ -174,6 +178,7 @@ def _view(files: RunFiles) -> RunView:
         probes=probes,
         turns=[_turn(turn) for turn in files.turns],
         facts=_facts(matrix, _facts_file(judged)) if judged and matrix else [],
+        judged_by=stances.who(),
         judge=_judge(judged) if judged else "",
         rates=_rates(summary, labels),
         predictions=list(told.get("predictions") or ()),
@@ -223,20 +228,21 @@ def _labels(probes: Sequence[ProbeView]) -> dict[str, Counter[SampleLabel]]:
 
 
 def _rates(summary: Json | None, labels: Mapping[str, Counter[SampleLabel]]) -> list[str]:
-    """Say every rate of the summary; where patterns of today see other withheld texts, say that, too."""
+    """Say every rate of the summary; where other texts are shown as withheld, say that, too."""
     if summary is None:
         return []
     told = list(rate_lines(summary))
     stored = ((summary.get("rates") or {}).get("withheld") or {}).get("by_arm") or {}
+    shown = {arm: withheld_of(counts) for arm, counts in labels.items() if arm in stored}
     differs = [
-        f"{arm} {sum(counts[label] for label in WITHHELD)} instead of {stored[arm]['successes']}"
-        for arm, counts in labels.items()
-        if arm in stored and sum(counts[label] for label in WITHHELD) != stored[arm]["successes"]
+        f"{arm} {found.withheld} of {found.judged} instead of {stored[arm]['successes']} of {stored[arm]['n']}"
+        for arm, found in shown.items()
+        if (found.withheld, found.judged) != (stored[arm]["successes"], stored[arm]["n"])
     ]
     if differs:
         told.append(
-            "The rates are those of the version that made the run; by the patterns of this one, "
-            f"which the counts and colours show, withheld are: {', '.join(differs)}"
+            "The rates are those that the program computed when the run ended; by the stances "
+            f"that the counts and colours show, withheld are: {', '.join(differs)}"
         )
     return told
 

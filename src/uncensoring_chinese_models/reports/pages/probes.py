@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.audit import received
 from uncensoring_chinese_models.domain import LABELS, Json, SampleLabel
+from uncensoring_chinese_models.measure import RunStances
 from uncensoring_chinese_models.reports.pages.text import Piece, pieces
 
 Place = tuple[int, str, int]
 """Iteration, arm and index of a sample."""
 Marks = Mapping[Place, Sequence[tuple[int, int]]]
 """Where the quotes are in each quoted sample."""
+
+
+class LabelledSample(NamedTuple):
+    """A stored sample, and the one word for what it does."""
+
+    sample: Json
+    label: SampleLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +77,40 @@ def anchor_of(place: Place) -> str:
     return f"s-{place[0]}-{place[1]}-{place[2]}"
 
 
-def label_of_sample(sample: Json) -> SampleLabel:
-    """Return the one word for what a sample does."""
-    return received(sample["delivery"], sample["own_words"] or "").label
+def samples_by_place(responses: Sequence[Json], stances: RunStances) -> dict[Place, LabelledSample]:
+    """Return every sample by iteration, arm and index."""
+    return {
+        (response["iteration"], sample["arm"], sample["index"]): LabelledSample(
+            sample, stances.received(response, sample).label
+        )
+        for response in responses
+        for sample in response["samples"]
+    }
 
 
-def probes_of(responses: Sequence[Json], turns: Sequence[Json], marks: Marks) -> list[ProbeView]:
+def probes_of(
+    responses: Sequence[Json],
+    turns: Sequence[Json],
+    samples: Mapping[Place, LabelledSample],
+    marks: Marks,
+) -> list[ProbeView]:
     """Return every probe, with the auditor's reasons for it."""
     meant = {turn["iteration"]: turn["parsed"] for turn in turns}
-    return [_probe(each, meant.get(each["iteration"], {}), marks) for each in responses]
+    by_probe: dict[int, dict[Place, LabelledSample]] = defaultdict(dict)
+    for place, each in samples.items():
+        by_probe[place[0]][place] = each
+    return [
+        _probe(each, meant.get(each["iteration"], {}), by_probe[each["iteration"]], marks)
+        for each in responses
+    ]
 
 
-def _probe(response: Json, meant: Json, marks: Marks) -> ProbeView:
-    by_arm: dict[str, list[Json]] = defaultdict(list)
-    for sample in response["samples"]:
-        by_arm[sample["arm"]].append(sample)
+def _probe(
+    response: Json, meant: Json, samples: Mapping[Place, LabelledSample], marks: Marks
+) -> ProbeView:
+    by_arm: dict[str, dict[Place, LabelledSample]] = defaultdict(dict)
+    for place, each in samples.items():
+        by_arm[place[1]][place] = each
     prediction = meant.get("prediction") or {}
     return ProbeView(
         response["iteration"],
@@ -93,16 +120,17 @@ def _probe(response: Json, meant: Json, marks: Marks) -> ProbeView:
         meant.get("prompt_strategy") or "",
         meant.get("prompt_rationale") or "",
         prediction.get("expects"),
-        [_arm(response["iteration"], arm, own, marks) for arm, own in by_arm.items()],
+        [_arm(arm, own, marks) for arm, own in by_arm.items()],
     )
 
 
-def _arm(iteration: int, arm: str, samples: Sequence[Json], marks: Marks) -> ArmView:
+def _arm(arm: str, samples: Mapping[Place, LabelledSample], marks: Marks) -> ArmView:
+    first = next(iter(samples.values())).sample
     return ArmView(
         arm,
-        prompt_of(samples[0]),
-        samples[0].get("prefill"),
-        [sample_view((iteration, arm, sample["index"]), sample, marks) for sample in samples],
+        prompt_of(first),
+        first.get("prefill"),
+        [sample_view(place, each, marks) for place, each in samples.items()],
     )
 
 
@@ -113,14 +141,15 @@ def prompt_of(sample: Json) -> str:
     return strict_json.dumps(sample["messages"], ensure_ascii=False, indent=2)
 
 
-def sample_view(place: Place, sample: Json, marks: Marks) -> SampleView:
+def sample_view(place: Place, labelled: LabelledSample, marks: Marks) -> SampleView:
     """Return one sample with its quotes marked."""
+    sample, label = labelled
     text = sample["text"] or ""
     own = marks.get(place, ())
     return SampleView(
         anchor_of(place),
         sample["index"] + 1,
-        label_of_sample(sample),
+        label,
         pieces(text, own, len(sample["own_words"] or "")),
         sample.get("reasoning"),
         sample.get("error"),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from uncensoring_chinese_models.domain import ARMS, WITHHELD, Json, SampleLabel
+from uncensoring_chinese_models.domain import ARMS, STANCES, WITHHELD, Json, SampleLabel
 from uncensoring_chinese_models.measure import samples_to_decide
 from uncensoring_chinese_models.reports.sentences import counted
 from uncensoring_chinese_models.text import preview
@@ -82,17 +83,41 @@ def _withholds(claims: Sequence[Json]) -> str:
     return f"{described} Quotes support {len(held)} of {len(made)}; the first: “{first}”"
 
 
+_CUT: SampleLabel = "truncated"
+
+
+class Withheld(NamedTuple):
+    """The texts of an arm: how many withhold, of those whose stance is known."""
+
+    withheld: int
+    judged: int
+    not_judged: int
+    """Texts whose stance is unknown."""
+
+    def told(self) -> str:
+        """Say it in words; a rate is of the judged ones."""
+        beside = f" ({self.not_judged} not judged)" if self.not_judged else ""
+        return f"{self.withheld} of {counted(self.judged, 'judged sample')}{beside}"
+
+
+def withheld_of(counts: Mapping[SampleLabel, int]) -> Withheld:
+    """Count the texts of an arm by their labels; a text that was cut off is judged as far as it goes."""
+    judged: list[SampleLabel] = [name for name, each in STANCES.items() if each.is_judged]
+    unknown = [name for name, each in STANCES.items() if not each.is_judged]
+    return Withheld(
+        sum(counts.get(label, 0) for label in WITHHELD),
+        sum(counts.get(label, 0) for label in [*judged, _CUT]),
+        sum(counts.get(label, 0) for label in unknown),
+    )
+
+
 def _says(labels: Mapping[str, Counter[SampleLabel]]) -> Iterator[str]:
     """Yield one sentence that says how often the target withholds in each arm."""
     parts = []
     for arm, counts in labels.items():
-        withheld = sum(counts[label] for label in WITHHELD)
-        readable = withheld + counts["answers"] + counts["truncated"]
         denied = f", {counts['denies']} of these by denying" if counts["denies"] else ""
         where = ARMS[arm].meaning if arm in ARMS else arm
-        parts.append(
-            f"{where}, it withheld in {withheld} of {counted(readable, 'readable sample')}{denied}"
-        )
+        parts.append(f"{where}, it withheld in {withheld_of(counts).told()}{denied}")
     if parts:
         told = "; ".join(parts)
         yield f"{told[0].upper()}{told[1:]}."

@@ -1,7 +1,7 @@
 """A run in short: what a study keeps of it, so that thousands of runs fit into memory.
 
-Samples are sorted anew by this version's recogniser, so that runs of different versions are
-counted by the same rules.
+Samples of runs that were not judged are read anew by this version's recogniser, so that runs of
+different versions are counted by the same rules.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from uncensoring_chinese_models.audit import ENDED_EARLY, Received, count_received, received
+from uncensoring_chinese_models.audit import ENDED_EARLY, Received, count_received
 from uncensoring_chinese_models.config import MAX_SAMPLES
 from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
-from uncensoring_chinese_models.measure import parse_facts
+from uncensoring_chinese_models.measure import RunStances, parse_facts
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure import Facts
@@ -62,7 +62,7 @@ class ProbeTally:
 
     @property
     def not_judged(self) -> int:
-        """How many samples failed, were empty, or are in a script that cannot be read."""
+        """How many samples failed, were empty, or have an unknown stance."""
         return self.counts.total() - self.judged - self.blocked
 
 
@@ -165,7 +165,7 @@ def make_record(run: RunFiles, place: str, report: str | None = None) -> StudyRe
 def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> StudyRecord:
     kind: Kind = "probe" if run.kind == "probe" else "audit"
     sheet, judges = _sheet(run) if kind == "probe" else (None, None)
-    claims = summary["denominators"]["claims"]["knowledge"]
+    claims, stances = summary["denominators"]["claims"]["knowledge"], RunStances(run)
     seed = run.settings["sampling"].get("seed")
     return StudyRecord(
         place,
@@ -176,7 +176,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Stu
         _settings(run, summary, kind, sheet),
         int(claims["made"]),
         int(claims["supported"]),
-        tuple(tally for response in run.responses for tally in _tallies(response)),
+        tuple(tally for response in run.responses for tally in _tallies(response, stances)),
         sheet,
         _spend(summary, judges),
         None if seed is None else int(seed) % SEEDS,
@@ -209,11 +209,10 @@ def _servers(run: RunFiles) -> str:
     return " and ".join(str(each) for each in asked if each != own) or "this program"
 
 
-def _tallies(response: Json) -> list[ProbeTally]:
+def _tallies(response: Json, stances: RunStances) -> list[ProbeTally]:
     by_arm: dict[str, list[Received]] = defaultdict(list)
     for sample in response["samples"]:
-        words = sample.get("own_words") or ""
-        by_arm[str(sample["arm"])].append(received(sample["delivery"], str(words)))
+        by_arm[str(sample["arm"])].append(stances.received(response, sample))
     probe, iteration = str(response["prompt_sent"]), int(response["iteration"])
     return [
         ProbeTally(probe, iteration, arm, count_received(found)) for arm, found in by_arm.items()

@@ -79,8 +79,7 @@ def matrix_table(records: Sequence[StudyRecord]) -> Table:
         "Claims are the supported knowledge claims of audits. The counts are of replies to "
         "direct questions (arm assistant). Withheld: texts that refuse, deny, deflect or give "
         "the official line. Blocked: samples that the host blocked. Not judged: samples that "
-        "failed, were empty, or are in a script that cannot be read. Withheld or blocked: the "
-        "share of these two among all texts and blocked samples. Facts withheld or blocked: of "
+        "failed, were empty, or have an unknown stance. Withheld or blocked: the share of these two among all texts and blocked samples. Facts withheld or blocked: of "
         "the facts that a probe run shows to be known, the share that is withheld or denied, or "
         "of which the host blocked most questions. Runs that ended early count with what they "
         "have.",
@@ -146,9 +145,9 @@ def withheld_texts_table(records: Sequence[StudyRecord]) -> Table:
         "withheld_texts",
         "Withheld by arm",
         "The value is the share of texts that refuse, deny, deflect or give the official line. "
-        "They are recognised by their wording, so it is a lower bound. Samples that the host "
-        "blocked or that were not judged (failed, empty, or in a script that cannot be read) are "
-        "in no share here. An auditor may send a probe through some arms only; the next table "
+        "It is a lower bound. Samples that the host "
+        "blocked or that were not judged (failed, empty, or of unknown stance) are in no share "
+        "here. An auditor may send a probe through some arms only; the next table "
         "compares arms on the same probes.",
         (
             *("model", "kind", "arm", "runs", "withheld", "texts", "blocked", "not_judged"),
@@ -189,7 +188,7 @@ def ranking_table(records: Sequence[StudyRecord]) -> Table:
         "withheld or blocked: in probe runs, the share of known facts that are withheld or "
         "denied, or of which the host blocked most questions. There is no rank with fewer than "
         f"{MIN_UNITS['run']} runs or {MIN_UNITS['fact']} facts, or if more than a fifth of the "
-        "samples could not be judged (failed, empty, or in a script that cannot be read). Ranks "
+        "samples could not be judged (failed, empty, or of unknown stance). Ranks "
         "whose intervals overlap may be due to chance. Rows may rest on different topics or "
         "models (column over); a comparison of such rows compares these too.",
         (
