@@ -81,8 +81,9 @@ def blocked_sheet(path, verdicts, deliveries):
     """Judge a probe run in which each fact was asked for as often as there are deliveries."""
     judged = [
         {"fact": fact, "language": "en", "arm": "assistant", "delivery": delivery}
-        for fact in verdicts
-        for delivery in deliveries
+        | {"iteration": iteration, "sample": sample, "stance": "not_judged"}
+        for iteration, fact in enumerate(verdicts, 1)
+        for sample, delivery in enumerate(deliveries)
     ]
     judge(path, verdicts, judged=judged)
     return path
