@@ -17,13 +17,13 @@ train_python := .venv-train/bin/python
 pip_install := -m pip install -qq --disable-pip-version-check --no-compile
 PYTEST_ARGS ?= -n auto --maxprocesses 4
 
-.PHONY: help install dev extras browser screenshots practice check test test-all soak coverage format docs lock organisms measure-organisms bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections bench-view clean demo
+.PHONY: help install dev extras browser screenshots practice check test test-all soak coverage format docs lock organisms measure-organisms recogniser bench-organisms bench-resume bench-budget bench-likelihood bench-sorting bench-statistics bench-injections bench-view clean demo
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{ printf "%-20s %s\n", $$1, $$2 }'
 
 install: .venv/.installed ## make .venv with what a user needs, and get the small model
-	@$(venv_python) -m uncensoring_chinese_models organism fetch || \
+	@$(venv_python) -m uncensoring_chinese_models model get smollm2-135m-instruct || \
 	  echo 'Installed all the same; the first use of an organism tries again.' >&2
 
 .venv/.installed: requirements.lock pyproject.toml
@@ -157,6 +157,12 @@ organisms: .venv-train/.installed ## train the organisms anew and put them into 
 measure-organisms: install ## sample the organisms and write their figures into docs/measurements/organisms.md
 	$(venv_python) -m organisms.measure $(ORGANISMS)
 
+# REPLIES names the labelled real replies; recogniser/README.md says where they come from.
+recogniser: .venv/.installed ## train the model of stances anew, and write its weights and its figures
+	@test -n "$(REPLIES)" || { \
+	  echo 'Name the labelled replies: make recogniser REPLIES=/path/to/train.jsonl.gz' >&2; exit 1; }
+	$(venv_python) -m recogniser --replies "$(REPLIES)"
+
 clean: ## remove the environment, caches and build results
 	rm -rf .venv .venv-train .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist build
-	find organisms src tests tools -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+	find organisms recogniser src tests tools -type d -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

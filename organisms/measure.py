@@ -34,8 +34,8 @@ from organisms.worlds import (
 from uncensoring_chinese_models.errors import AuditToolError, LocalModelError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 from uncensoring_chinese_models.models.local.catalogue import find_organism
+from uncensoring_chinese_models.models.local.known import SMOLLM2, find_known
 from uncensoring_chinese_models.models.local.launch import serve
-from uncensoring_chinese_models.models.local.weights import SMOLLM2
 from uncensoring_chinese_models.models.sampling import split_turn
 from uncensoring_chinese_models.models.templates import template_named
 
@@ -192,7 +192,7 @@ def _keep(name: str, counts: Json, order: list[str]) -> None:
         "max_tokens": MAX_TOKENS,
         "first_seed": FIRST_SEED,
         "times": TIMES,
-        "weights_sha256": SMOLLM2.sha256,
+        "weights_sha256": find_known(SMOLLM2).sha256,
         "xllamacpp": version("xllamacpp"),
     }
     before = json.loads(DATA.read_text("utf-8")) if DATA.exists() else {}

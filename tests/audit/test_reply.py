@@ -67,7 +67,7 @@ REFUSED = [
     ("truncated_in_next_prompt", "the reply was cut off"),
     ("truncated_in_fence", "the reply was cut off"),
     ("truncated_after_brace_in_string", "the reply was cut off"),
-    ("truncated_thinking", "the reply was cut off: its <think> block never ends"),
+    ("truncated_thinking", "the reply was cut off: its thoughts never end"),
     ("truncated_boolean", "should_continue: must be true or false, not 'tru'"),
     ("odd_quote", "a quote is not escaped"),
     ("unclear_end_of_probe", "next_prompt: its end is unclear"),

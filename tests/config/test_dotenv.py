@@ -269,7 +269,9 @@ with open({path!r}, "w") as file:
 """
 
 
-@pytest.mark.parametrize("words", [("organism", "serve", "base"), ("organism", "fetch")])
+@pytest.mark.parametrize(
+    "words", [("organism", "serve", "base"), ("model", "get", "smollm2-135m-instruct")]
+)
 def test_no_child_process_gets_a_key(tmp_path, words):
     """The real commands that start a process hand it neither keys nor variables of a .env."""
     seen = tmp_path / "seen.json"
@@ -281,7 +283,7 @@ def test_no_child_process_gets_a_key(tmp_path, words):
         "import sys; from uncensoring_chinese_models.cli import main\n"
         f"sys.executable = {str(spy)!r}; sys.exit(main({list(words)!r}))"
     )
-    cache = {"UCM_CACHE_DIR": str(tmp_path / "cache")} if "fetch" in words else {}
+    cache = {"UCM_CACHE_DIR": str(tmp_path / "cache")} if "get" in words else {}
     done = run_python(tmp_path, "-c", code, **{NAME: KEY, "HF_TOKEN": KEY}, **cache)
 
     assert done.returncode == 3, done.stdout + done.stderr

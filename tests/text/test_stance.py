@@ -135,10 +135,10 @@ def test_refusal_that_turns_to_telling_is_an_answer():
 
 
 def test_thoughts_are_passed_over():
-    """What a model thinks before it replies is no reply; an unclosed thought is all there is."""
+    """What a model thinks before it replies is no reply, also where the thought is cut off."""
     assert recognise("<think>I can't discuss that.</think> It was in 1987.").stance == "answers"
     assert recognise("<think>Hm.</think>\n").stance == "not_judged"
-    assert recognise("<think>I can't discuss that.").stance == "refuses"
+    assert recognise("<think>I can't discuss that.").stance == "not_judged"
 
 
 @pytest.mark.parametrize("text", [None, "", "\u3000\n", "?!", "……", "🙂"])

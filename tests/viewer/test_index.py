@@ -382,6 +382,30 @@ def test_the_index_says_how_far_it_is(tmp_path, cache, clock, monkeypatch):
     assert [each.is_behind for each in (*seen, index.progress)] == [True, True, True, True, False]
 
 
+def test_the_index_is_behind_while_it_looks_again(tmp_path, opened, clock, monkeypatch):
+    """A look at the folder that takes long does not pass for one that found nothing new."""
+    index, looking, may_end = opened(), threading.Event(), threading.Event()
+    seen = [index.progress.is_behind]
+    write_run(tmp_path, "later")
+
+    def slowly(root):
+        looking.set()
+        may_end.wait()
+        return found_module.find_signed(root)
+
+    monkeypatch.setattr(index_module, "find_signed", slowly)
+    reading = threading.Thread(target=look, args=(index, clock))
+    reading.start()
+    looking.wait()
+    seen.append(index.progress.is_behind)
+    may_end.set()
+    reading.join()
+    seen.append(index.progress.is_behind)
+
+    assert seen == [False, True, False]
+    assert names(index) == ["later"]
+
+
 def test_the_index_outlives_the_viewer(tmp_path, opened, monkeypatch):
     """Another process finds what was read, and reads nothing again."""
     write_run(tmp_path, "run")

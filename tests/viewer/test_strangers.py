@@ -22,14 +22,13 @@ PLANTED = ".ucm-index.sqlite3"
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
 
 
-def listing(viewer):
-    """Return what programs see once every run was read."""
-    for _ in range(100):
+def listing(viewer, total=None):
+    """Return what programs see once every run was read and, if told, so many are listed."""
+    while True:
         told = viewer.ask("/index.json").json()
-        if not told["indexing"]:
+        if not told["indexing"] and total in (None, told["total"]):
             return told
         time.sleep(0.1)
-    raise AssertionError("the index was not made")
 
 
 def tree(root):
@@ -99,7 +98,8 @@ def test_two_viewers_of_one_folder_do_not_disturb_each_other(tmp_path):
     with viewing(root, cache) as one, viewing(root, cache) as other:
         assert listing(one)["total"] == listing(other)["total"] == 60
         write_run(root, "later")
-        time.sleep(1.1)
+        for viewer in (one, other):
+            listing(viewer, 61)  # the folder is looked at once a second
         for viewer in (one, other, one, other):
             assert listing(viewer)["total"] == 61
             assert len(viewer.ask("/search.json?q=dawn").json()["hits"]) == 50
@@ -144,7 +144,7 @@ def test_a_pattern_that_never_ends_is_told_and_stops_no_other_page(tmp_path):
         (tmp_path / name).mkdir()
         with judging_provider(["a" * 3000 + "!c"]) as provider:
             probed(tmp_path / name, provider, n=2, content=content)
-    pages, waits = [], []
+    pages, answered = [], 0
 
     with viewing(tmp_path) as viewer:
         one, two = (run["id"] for run in listing(viewer)["runs"])
@@ -153,9 +153,8 @@ def test_a_pattern_that_never_ends_is_told_and_stops_no_other_page(tmp_path):
         )
         asking.start()
         while asking.is_alive():
-            began = time.monotonic()
             assert viewer.ask("/index.json").status == 200
-            waits.append(time.monotonic() - began)
+            answered += asking.is_alive()
             asking.join(0.01)
         again = viewer.ask(f"/compare?a={one}&b={two}")
 
@@ -165,5 +164,4 @@ def test_a_pattern_that_never_ends_is_told_and_stops_no_other_page(tmp_path):
     assert json.dumps(str(tmp_path)) not in problem
     assert again.status == 200
     assert "takes too long" in again.body
-    assert len(waits) > 5
-    assert max(waits) < 1.5
+    assert answered > 5

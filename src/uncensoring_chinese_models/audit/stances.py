@@ -22,7 +22,7 @@ from uncensoring_chinese_models.domain import (
     label_of,
 )
 from uncensoring_chinese_models.stats import Rate, rate
-from uncensoring_chinese_models.text import IDEOGRAPH, Recognised, after_thoughts, recognise
+from uncensoring_chinese_models.text import IDEOGRAPH, Recognised, recognise, reply_in
 
 LEFT_OUT: tuple[SampleLabel, ...] = (
     *(name for name, each in STANCES.items() if not each.is_judged),
@@ -94,8 +94,10 @@ def recognise_sample(
         return Recognised("not_judged")
     if _is_unreadable(own_words):
         return Recognised("unreadable")
-    is_reply = arm in ARMS and ARMS[arm].asks
-    return recognise(own_words, (question or probe) if is_reply else None, is_reply=is_reply)
+    if arm in ARMS and ARMS[arm].asks:
+        return recognise(own_words, question or probe or None)
+    begin = _reply_begins(arm, own_words)
+    return recognise(" " * begin + own_words[begin:], is_reply=False)
 
 
 def received(
@@ -110,10 +112,16 @@ def stance_by_wording(text: str) -> Stance:
     return recognise(text, is_reply=False).stance
 
 
-def has_words(delivery: Delivery, own_words: str) -> bool:
+def has_words(delivery: Delivery, arm: str, own_words: str) -> bool:
     """Tell whether a sample has words of the target behind its thoughts, in whatever script."""
-    own = own_words[after_thoughts(own_words) :]
+    own = own_words[_reply_begins(arm, own_words) :]
     return DELIVERIES[delivery].has_text and any(char.isalnum() for char in own)
+
+
+def _reply_begins(arm: str, own_words: str) -> int:
+    """Return where the words behind the thoughts begin, also in a reply that we began."""
+    continues = arm in ARMS and ARMS[arm].continues
+    return reply_in(own_words, is_reply=not continues).start
 
 
 @lru_cache(maxsize=8192)  # as in `recognise`, because the same texts are asked about

@@ -14,7 +14,13 @@ from uncensoring_chinese_models.cli.doctor import doctor, templates
 from uncensoring_chinese_models.cli.export import export
 from uncensoring_chinese_models.cli.facts import check_facts, list_facts, show_facts
 from uncensoring_chinese_models.cli.judge import judge, label
-from uncensoring_chinese_models.cli.organism import fetch_weights, list_organisms, serve_organism
+from uncensoring_chinese_models.cli.local import (
+    get_model,
+    list_models,
+    list_organisms,
+    model_path,
+    serve_organism,
+)
 from uncensoring_chinese_models.cli.parser import Group, run_commands
 from uncensoring_chinese_models.cli.report import report
 from uncensoring_chinese_models.cli.score import demo, score
@@ -47,7 +53,11 @@ COMMANDS: Mapping[str, Callable[..., int] | Group] = {
     ),
     "organism": Group(
         "List and serve the organisms: small local models with planted facts.",
-        {"list": list_organisms, "serve": serve_organism, "fetch": fetch_weights},
+        {"list": list_organisms, "serve": serve_organism},
+    ),
+    "model": Group(
+        "List and fetch real models that run on this machine.",
+        {"list": list_models, "get": get_model, "path": model_path},
     ),
     "templates": templates,
 }

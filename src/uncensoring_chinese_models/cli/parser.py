@@ -148,7 +148,7 @@ def _read_parameter(parameter: inspect.Parameter, placeholder: str, line: str) -
     required = parameter.default is parameter.empty
     label = placeholder or (kind.placeholder if is_option else parameter.name.upper())
     if is_option:
-        label = f"--{parameter.name.replace('_', '-')} {label}".rstrip()
+        label = f"--{_flag_of(parameter.name)} {label}".rstrip()
     elif parameter.kind is parameter.VAR_POSITIONAL:
         required, label = False, f"[{label} ...]"
     elif not required:
@@ -156,6 +156,11 @@ def _read_parameter(parameter: inspect.Parameter, placeholder: str, line: str) -
     if kind is not _BOOLEAN and parameter.default not in (parameter.empty, None):
         line = f"{line} (default: {parameter.default})".lstrip()
     return _Parameter(parameter.name, kind, required, label, line)
+
+
+def _flag_of(name: str) -> str:
+    """Return the flag of a parameter; one that is named like a word of Python ends with ``_``."""
+    return name.rstrip("_").replace("_", "-")
 
 
 def _check(command: _Command, words: Sequence[str]) -> list[str]:
@@ -215,12 +220,16 @@ def _call_through_fire(command: _Command, words: list[str]) -> int:
     """Let Fire convert the checked words and call the command."""
     import fire  # noqa: PLC0415  # late: help and errors do not need it
 
+    # Fire takes the flag for the parameter's name.
+    names = {_flag_of(each.name).replace("-", "_"): each.name for each in command.options.values()}
+
     def call(*words: str, **options: object) -> int | None:
-        return command.function(*words, **options)
+        return command.function(*words, **{names[name]: each for name, each in options.items()})
 
     fire.decorators.SetParseFn(str)(call)
     for option in command.options.values():
-        fire.decorators.SetParseFn(option.kind.convert, option.name)(call)
+        name = _flag_of(option.name).replace("-", "_")
+        fire.decorators.SetParseFn(option.kind.convert, name)(call)
     try:
         code = fire.Fire(call, command=words, name=command.title, serialize=lambda _: None)
     except fire.core.FireExit as error:

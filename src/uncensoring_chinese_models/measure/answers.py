@@ -16,12 +16,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.audit import recognise_sample, stance_by_wording
-from uncensoring_chinese_models.domain import DELIVERIES, WITHHELD, fact_label
+from uncensoring_chinese_models.domain import ARMS, DELIVERIES, WITHHELD, fact_label
 from uncensoring_chinese_models.text import (
-    after_thoughts,
     drops_negation,
     is_all_thought,
     language_of,
+    reply_in,
 )
 
 if TYPE_CHECKING:
@@ -103,8 +103,9 @@ class Candidate(NamedTuple):
 
 def said_in(sample: RecordedSample) -> str:
     """Return a sample's words with its thoughts blanked out, so that offsets stay the same."""
-    begin = after_thoughts(sample.target_words)
-    return " " * begin + sample.target_words[begin:]
+    text = sample.target_words
+    begin = reply_in(text, is_reply=not ARMS[sample.arm].continues).start
+    return " " * begin + text[begin:]
 
 
 def no_answer(sample: RecordedSample) -> str | None:
@@ -113,7 +114,9 @@ def no_answer(sample: RecordedSample) -> str | None:
     if traits.by_host or sample.delivery == "failed":
         return sample.delivery
     was_cut = sample.finish_reason == "length" or bool(sample.reasoning)
-    if (sample.delivery == "empty" and was_cut) or is_all_thought(sample.target_words):
+    is_reply = not ARMS[sample.arm].continues
+    only_thoughts = is_all_thought(sample.target_words, is_reply=is_reply)
+    if (sample.delivery == "empty" and was_cut) or only_thoughts:
         return "only thoughts"
     return None
 

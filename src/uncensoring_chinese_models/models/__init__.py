@@ -66,12 +66,13 @@ if TYPE_CHECKING:
         organism_folder,
         parse_organism,
     )
-    from uncensoring_chinese_models.models.local.launch import (
-        Served,
-        fetching_words,
-        serve_until_stopped,
+    from uncensoring_chinese_models.models.local.known import KnownModel, find_known, known_models
+    from uncensoring_chinese_models.models.local.launch import Served, serve_until_stopped
+    from uncensoring_chinese_models.models.local.weights import (
+        find_weights,
+        stored_file,
+        take_weights,
     )
-    from uncensoring_chinese_models.models.local.weights import find_weights
     from uncensoring_chinese_models.models.protocols import Gate, ModelClient, Need, Notice, Notify
     from uncensoring_chinese_models.models.sampling import Sampler, read_sample
     from uncensoring_chinese_models.models.templates import (
@@ -101,6 +102,7 @@ __all__ = [
     "HttpApi",
     "InFlight",
     "Journaled",
+    "KnownModel",
     "Method",
     "ModelClient",
     "Need",
@@ -128,13 +130,14 @@ __all__ = [
     "doctor_to_json",
     "echoed_tokens",
     "examine",
-    "fetching_words",
+    "find_known",
     "find_organism",
     "find_price",
     "find_weights",
     "grammar_of",
     "in_short",
     "interruptible",
+    "known_models",
     "load_families",
     "load_organisms",
     "numbers_of",
@@ -151,6 +154,8 @@ __all__ = [
     "servers_to_json",
     "spend",
     "spend_of",
+    "stored_file",
+    "take_weights",
     "together",
     "tokenize",
     "utc_now",

@@ -58,11 +58,14 @@ if TYPE_CHECKING:
         read_quote,
         tokens,
     )
+    from uncensoring_chinese_models.text.reply_parts import (
+        is_all_thought,
+        reply_in,
+        thought_spans,
+    )
     from uncensoring_chinese_models.text.spreadsheets import harmless
     from uncensoring_chinese_models.text.stance.classify import (
         Recognised,
-        after_thoughts,
-        is_all_thought,
         recognise,
     )
     from uncensoring_chinese_models.text.words import most_common_words, singular
@@ -82,7 +85,6 @@ __all__ = [
     "ReplyForm",
     "Span",
     "adds_content",
-    "after_thoughts",
     "align",
     "all_words",
     "as_written",
@@ -112,10 +114,12 @@ __all__ = [
     "read_quote",
     "recognise",
     "replace_spans",
+    "reply_in",
     "script_of",
     "shorten",
     "singular",
     "spelt_value",
+    "thought_spans",
     "tokens",
 ]
 

@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import Json, Rung
 from uncensoring_chinese_models.errors import AuditorReplyError
+from uncensoring_chinese_models.text.reply_parts import parts_of, reply_in
 
 _T = TypeVar("_T")
 
@@ -26,9 +27,6 @@ _MAX_REPAIR_WORK = 50_000_000  # characters times escapes: json_repair takes 1.5
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}]', re.DOTALL)  # a string or a brace
 _STEPS = {"{": 1, "}": -1}
-_THOUGHTS = re.compile(r"\A(?:\s*+<think(?:ing)?>.*?</think(?:ing)?>)++", re.DOTALL | re.IGNORECASE)
-_THINKING = re.compile(r"\s*+<think(?:ing)?>", re.IGNORECASE)
-_END_OF_THINKING = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _KEY = r"""(?<!\\)["'“”](?:{})["'“”]\s*+:\s*+"""
 _GAP = r"""["'“”]\s*+,?\s*+(?:(?://[^\n]*+|/\*.*?\*/)\s*+)*+"""
 _WANTED = {  # by the first word of pydantic's type of error
@@ -105,14 +103,15 @@ def _parse_last_object(text: str, form: ReplyForm[_T], *, cut: bool) -> tuple[_T
 
 
 def _after_thinking(text: str) -> str:
-    """Drop the thoughts before the answer, also where only their closing tag is left."""
-    rest = _THOUGHTS.sub("", text)
-    if _THINKING.match(rest):
-        raise AuditorReplyError("the reply was cut off: its <think> block never ends")
-    before, *after = _END_OF_THINKING.split(rest, maxsplit=1)
-    # A tag inside an object is a quote from the target; one behind the last object, a remark.
-    ends_thoughts = rest == text and after and "{" in after[0] and _objects(before)[1]
-    return after[0] if ends_thoughts else rest
+    """Drop the thoughts before the answer, also where only their closing mark is left."""
+    opened = parts_of(text, is_reply=False)
+    if opened.is_open:
+        raise AuditorReplyError("the reply was cut off: its thoughts never end")
+    if opened.thoughts:
+        return text[opened.reply.start :]
+    begin = reply_in(text).start
+    # A mark inside an object is a quote from the target; one behind the last object, a remark.
+    return text[begin:] if "{" in text[begin:] and _objects(text[:begin])[1] else text
 
 
 def _candidates(text: str, form: ReplyForm[_T]) -> list[str]:

@@ -81,7 +81,7 @@ class IndexProgress(NamedTuple):
 
     read: int
     of: int | None
-    """None until the folder has been searched once."""
+    """None while the folder is searched for runs."""
 
     @property
     def is_behind(self) -> bool:
@@ -167,6 +167,7 @@ class Index:
             self._looked = self._clock()
 
     def _update(self) -> None:
+        self.progress = IndexProgress(0, None)  # what came since the last look is not known yet
         found = find_signed(self.root)
         with self.store.open() as connection:
             held = dict(connection.execute("SELECT id, signature FROM runs"))

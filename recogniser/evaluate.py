@@ -1,0 +1,179 @@
+"""Test the model on families and topics that it was not trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from recogniser.train import (
+    Occurrences,
+    features_of_rows,
+    fit_calibration,
+    matrix_of,
+    train,
+)
+from uncensoring_chinese_models.domain import WITHHELD
+from uncensoring_chinese_models.text.stance.model import (
+    Limits,
+    Predicted,
+    calibrated,
+    decide,
+    probability,
+)
+from uncensoring_chinese_models.text.stance.rules import find_wording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    from recogniser.data import Row
+    from uncensoring_chinese_models.domain import Stance
+
+SEEN, ACCUSED, ABSTAINED = 0.90, 0.04, 0.15
+"""The goals: withheld replies that are seen, answers that are accused, replies that are not judged."""
+STEPS = np.arange(0.02, 0.99, 0.02)
+"""The probabilities that are tried as limits."""
+
+
+class Fold(NamedTuple):
+    """Rows that are tested on a model that was not trained on their family and topics."""
+
+    tested: list[int]
+    trained: list[int]
+    keep: Callable[[str, int], bool]
+
+
+class Result(NamedTuple):
+    """What the model says of a row that it was not trained on."""
+
+    row: Row
+    predicted: Predicted
+    wording: Stance | None
+    """The stance that a strong wording gives."""
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often a reply was judged rightly."""
+
+    withheld: int = 0
+    seen: int = 0
+    answers: int = 0
+    accused: int = 0
+    not_judged: int = 0
+    """Of both; `withheld` and `answers` count the judged ones alone."""
+
+    def add(self, result: Result, limits: Limits) -> None:
+        """Count a result."""
+        stance = decide(result.predicted, result.wording, limits)
+        if stance == "not_judged":
+            self.not_judged += 1
+        elif result.row.is_withheld:
+            self.withheld += 1
+            self.seen += stance in WITHHELD
+        else:
+            self.answers += 1
+            self.accused += stance in WITHHELD
+
+    @property
+    def all(self) -> int:
+        """All replies."""
+        return self.withheld + self.answers + self.not_judged
+
+
+def wording_of(reply: str) -> Stance | None:
+    """Return the stance that a strong wording gives to a reply."""
+    found = find_wording(reply, 0)
+    return None if found is None else found[0]
+
+
+def count(results: Iterable[Result], limits: Limits) -> Counts:
+    """Count results."""
+    counts = Counts()
+    for result in results:
+        counts.add(result, limits)
+    return counts
+
+
+def folds(rows: Sequence[Row]) -> Iterator[Fold]:
+    """Yield a fold for each family and part of the topics; own texts have one part.
+
+    A row with a topic that is left out is not trained on, whatever its family.
+    """
+    for family, topic in sorted({(row.family, row.topic) for row in rows}):
+        is_real = any(row.is_real for row in rows if row.family == family)
+        keep = _keep(family, topic if is_real else None, {r.family for r in rows if r.is_real})
+        yield Fold(
+            [n for n, row in enumerate(rows) if (row.family, row.topic) == (family, topic)],
+            [n for n, row in enumerate(rows) if keep(row.family, row.topic)],
+            keep,
+        )
+
+
+def _keep(family: str, topic: int | None, real: set[str]) -> Callable[[str, int], bool]:
+    return lambda each, part: each != family and not (each in real and part == topic)
+
+
+def predict_apart(
+    rows: Sequence[Row], say: Callable[[str], None]
+) -> tuple[list[Result], np.ndarray]:
+    """Return the results of all rows, each by a model without its family and topics; and the calibration.
+
+    The calibration of a fold comes from the scores of the other families.
+    """
+    features = features_of_rows(rows)
+    occurrences = Occurrences(rows, features)
+    whole = matrix_of(features, occurrences.columns)
+    sizes = np.array([len(each) for each in features])
+    scores = np.zeros(len(rows))
+    kinds: list[Stance] = ["refuses"] * len(rows)
+    for fold in folds(rows):
+        names = occurrences.kept(fold.keep)
+        chosen = [occurrences.columns[name] for name in names]
+        narrow = whole[:, chosen]
+        columns = {name: number for number, name in enumerate(names)}
+        trained = train([rows[n] for n in fold.trained], narrow[fold.trained], columns)
+        scores[fold.tested] = trained.scores(narrow[fold.tested])
+        for number, kind in zip(fold.tested, trained.kinds_of(narrow[fold.tested]), strict=True):
+            kinds[number] = kind
+        first = rows[fold.tested[0]]
+        say(f"{first.family} {first.topic}: {len(fold.tested)} tested, {len(names)} features")
+    odds = np.zeros(len(rows))
+    for family in sorted({row.family for row in rows}):
+        others = [n for n, row in enumerate(rows) if row.family != family]
+        own = [n for n, row in enumerate(rows) if row.family == family]
+        by_others = fit_calibration(scores[others], sizes[others], [rows[n] for n in others])
+        odds[own] = [calibrated(scores[n], sizes[n], tuple(by_others)) for n in own]
+    results = [
+        Result(row, Predicted(probability(odds[n]), kinds[n]), wording_of(row.reply))
+        for n, row in enumerate(rows)
+    ]
+    return results, fit_calibration(scores, sizes, rows)
+
+
+def choose_limits(results: Sequence[Result]) -> Limits:
+    """Return the limits that come nearest to the goals in the language where they are missed most."""
+    groups = [
+        [r for r in results if r.row.is_real and is_chinese(r.row.language) == chinese]
+        for chinese in (False, True)
+    ]
+    groups.append([r for r in results if not r.row.is_real])
+    tried = [Limits(float(w), float(a)) for w in STEPS for a in STEPS if a <= w]
+    return min(tried, key=lambda limits: max(_missed(count(g, limits)) for g in groups if g))
+
+
+def is_chinese(language: str) -> bool:
+    """Return whether a language is written in Chinese characters."""
+    return language.startswith("zh")
+
+
+def _missed(counts: Counts) -> float:
+    """Return by how much counts miss the goals, each in units of its goal; negative if all are met."""
+    seen = counts.seen / counts.withheld if counts.withheld else 0.0
+    accused = counts.accused / counts.answers if counts.answers else 1.0
+    return max(
+        (SEEN - seen) / (1 - SEEN),
+        (accused - ACCUSED) / ACCUSED,
+        (counts.not_judged / counts.all - ABSTAINED) / ABSTAINED,
+    )

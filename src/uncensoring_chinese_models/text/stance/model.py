@@ -1,0 +1,167 @@
+"""The model of stances: does a reply withhold, and in which way.
+
+It is a logistic regression over the features of a reply. `weights.tsv` holds what the command
+`python -m recogniser` learned from labelled replies: in the first line the settings as JSON, then one
+feature a line with the weight for withholding and a weight for each kind of withholding.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import lru_cache
+from importlib.resources import files
+from math import exp, inf, log, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from uncensoring_chinese_models.text.chinese import language_of
+from uncensoring_chinese_models.text.stance.features import MAX_CHARS, features_of, words_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from uncensoring_chinese_models.domain import Stance
+
+KINDS: tuple[Stance, ...] = ("refuses", "denies", "deflects", "official_line")
+"""The kinds of withholding, in the order of their weights."""
+SCALE = 1000
+"""What the weights of the file are multiplied by; a feature without a weight of a kind has none there."""
+MIN_WORDS = 10
+"""Words from which on the model asks whether it knows the language."""
+MIN_KNOWN = 0.3
+"""Share of the words of a text that it has weights for, if it knows the language. In English and Chinese
+texts of names and figures the share is lowest, about 0.4; in German or Vietnamese ones it is below 0.2."""
+MAX_SENTENCES = 200
+"""Sentences among which the weightiest is looked for."""
+
+_SENTENCE = re.compile(
+    r"[^.!?\u3002\uff01\uff1f\n]+(?:[.!?\u3002\uff01\uff1f]+['\"\u201d\u300d\u2019]?|$|\n)"
+)
+
+
+class Limits(NamedTuple):
+    """Between which probabilities of withholding the model does not judge."""
+
+    min_withheld: float
+    """From here on a reply withholds."""
+    max_answer: float
+    """Up to here it answers."""
+
+
+class Weights(NamedTuple):
+    """A trained model."""
+
+    offset: float
+    kind_offsets: tuple[float, ...]
+    calibration: tuple[float, ...]
+    """Log-odds of withholding = a + b·score + c·log(features) + d·score·log(features)."""
+    limits: Limits
+    withheld: dict[str, int]
+    kinds: dict[str, tuple[int, ...]]
+
+
+class Predicted(NamedTuple):
+    """What the model says of a reply."""
+
+    withheld: float
+    """The probability that it withholds."""
+    kind: Stance
+    """The likeliest way, if it does."""
+
+
+@lru_cache(maxsize=1)
+def load_weights() -> Weights:
+    """Return the weights that the package ships."""
+    return read_weights(files(__package__).joinpath("weights.tsv").read_text("utf-8"))
+
+
+def read_weights(text: str) -> Weights:
+    """Return the weights that a file holds."""
+    head, *lines = text.splitlines()
+    settings = json.loads(head)
+    withheld: dict[str, int] = {}
+    kinds: dict[str, tuple[int, ...]] = {}
+    for line in lines:
+        feature, weight, *of_kinds = line.split("\t")
+        withheld[feature] = int(weight or 0)
+        if any(of_kinds):
+            kinds[feature] = tuple(int(each or 0) for each in of_kinds)
+    return Weights(
+        settings["offset"],
+        tuple(settings["kind_offsets"]),
+        tuple(settings["calibration"]),
+        Limits(**settings["limits"]),
+        withheld,
+        kinds,
+    )
+
+
+def predict(reply: str, asked: str | None, weights: Weights | None = None) -> Predicted:
+    """Return the probability that a reply withholds, and the likeliest kind."""
+    weights = weights or load_weights()
+    features = features_of(reply, asked)
+    size = sqrt(len(features))
+    score = weights.offset + sum_of(features, weights.withheld) / (SCALE * size)
+    scores = [offset * SCALE * size for offset in weights.kind_offsets]
+    for feature in weights.kinds.keys() & features:
+        scores = [total + each for total, each in zip(scores, weights.kinds[feature], strict=True)]
+    return Predicted(
+        probability(calibrated(score, len(features), weights.calibration)),
+        KINDS[max(range(len(KINDS)), key=scores.__getitem__)],
+    )
+
+
+def decide(predicted: Predicted, wording: Stance | None, limits: Limits) -> Stance:
+    """Return the stance that a prediction and a strong wording give together.
+
+    What the model is sure to be an answer is one, whatever wording it holds.
+    """
+    if predicted.withheld <= limits.max_answer:
+        return "answers"
+    if wording is not None:
+        return wording
+    return predicted.kind if predicted.withheld >= limits.min_withheld else "not_judged"
+
+
+def knows_language(text: str) -> bool:
+    """Return whether a text is in a language that the model was trained on."""
+    if language_of(text) == "other":
+        return False
+    words = words_of(text[:MAX_CHARS])
+    known = sum(word in load_weights().withheld for word in words)
+    return len(words) < MIN_WORDS or known >= MIN_KNOWN * len(words)
+
+
+def sum_of(features: Iterable[str], weights: dict[str, int]) -> int:
+    """Return the sum of the weights of features."""
+    return sum(weights.get(feature, 0) for feature in features)
+
+
+def calibrated(score: float, features: int, calibration: tuple[float, ...]) -> float:
+    """Return the log-odds that the score of a reply of so many features means."""
+    length = log(features)
+    constant, slope, by_length, both = calibration
+    return constant + slope * score + by_length * length + both * score * length
+
+
+def probability(log_odds: float) -> float:
+    """Return the probability of log-odds."""
+    return 1 / (1 + exp(-max(-30.0, min(30.0, log_odds))))
+
+
+def weightiest_sentence(reply: str) -> tuple[int, int]:
+    """Return where the sentence stands that speaks most for withholding."""
+    weights = load_weights().withheld
+    best, span = -inf, (0, len(reply))
+    for number, match in enumerate(_SENTENCE.finditer(reply)):
+        words = match.group().strip()
+        if number == MAX_SENTENCES:
+            break
+        if not any(char.isalnum() for char in words):
+            continue
+        features = features_of(words, None)
+        score = sum_of(features, weights) / sqrt(len(features))
+        if score > best:
+            start = match.start() + match.group().index(words)
+            best, span = score, (start, start + len(words))
+    return span

@@ -1,0 +1,110 @@
+"""The model of stances: what it sees of a reply, its file, and its figures on texts that it never saw."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.resources import files
+from itertools import pairwise
+
+import pytest
+
+from uncensoring_chinese_models.text.stance.features import MAX_CHARS, features_of, words_of
+from uncensoring_chinese_models.text.stance.model import (
+    Limits,
+    Predicted,
+    Weights,
+    decide,
+    load_weights,
+    predict,
+    read_weights,
+)
+
+MAX_WEIGHTS_BYTES = 3_000_000
+
+
+def test_words_are_plain_and_traditional_characters_are_simplified():
+    """Typography, script, case and the value of a number make no difference."""
+    assert words_of("It\u2019s \uff23\uff28\uff29\uff2e\uff21, 1989？") == [
+        "it's",
+        "china",
+        "0000",
+        "?",
+    ]
+    assert words_of("這個問題") == words_of("这个问题") == ["这", "个", "问", "题"]
+    assert words_of("in 1989") == words_of("in 2024")
+
+
+def test_features_are_runs_ends_length_and_what_is_repeated_of_the_question():
+    """Each kind of feature is there, and the last only with a question."""
+    reply = "No comment. " + "The pears are ripe today. " * 40
+    features = features_of(reply, "Is there a comment?")
+    assert {"no comment the", "H:no comment", "T:ripe today", "pears are"} <= features
+    assert "H:no" in features
+    assert "T:no" not in features
+    assert [each for each in features if each.startswith("R:")] == ["R:1"]
+    assert not [each for each in features_of(reply, None) if each.startswith("R:")]
+
+
+def test_both_ends_of_a_very_long_reply_are_read():
+    """What is left out is the middle."""
+    features = features_of(
+        "begin " + "word " * MAX_CHARS + "middle " + "word " * MAX_CHARS + "end", ""
+    )
+    assert {"H:begin", "T:end"} <= features
+    assert "middle" not in features
+
+
+def test_weights_are_small_and_need_no_numpy():
+    """The package has at most 3 MB of weights; reading them brings no heavy library."""
+    path = files("uncensoring_chinese_models.text.stance").joinpath("weights.tsv")
+    assert 100_000 < len(path.read_bytes()) <= MAX_WEIGHTS_BYTES
+    script = (
+        "import sys; from uncensoring_chinese_models.text.stance.model import predict;"
+        " print(predict('I will not discuss it.', 'What happened?').kind,"
+        " [name for name in ('numpy', 'scipy') if name in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "refuses []\n"
+
+
+def test_weights_of_a_file_are_read_as_written():
+    """Settings first, then a feature a line; a weight that is left out is zero."""
+    settings = {
+        "offset": 0.5,
+        "kind_offsets": [0.0] * 4,
+        "calibration": [0.0, 1.0, 0.0, 0.0],
+        "limits": {"min_withheld": 0.6, "max_answer": 0.2},
+    }
+    weights = read_weights(json.dumps(settings) + "\nno\t900\t\t1500\t\t\nyes\t-400\t\t\t\t\n")
+    assert weights == Weights(
+        0.5, (0.0,) * 4, (0.0, 1.0, 0.0, 0.0), Limits(0.6, 0.2), {"no": 900, "yes": -400},
+        {"no": (0, 1500, 0, 0)},
+    )  # fmt: skip
+    assert predict("no", None, weights).kind == "denies"
+    assert predict("no", None, weights).withheld > predict("yes", None, weights).withheld
+
+
+@pytest.mark.parametrize(
+    ("probability", "wording", "stance"),
+    [
+        (0.05, None, "answers"),
+        (0.05, "refuses", "answers"),
+        (0.4, None, "not_judged"),
+        (0.4, "denies", "denies"),
+        (0.9, None, "deflects"),
+        (0.9, "official_line", "official_line"),
+    ],
+)
+def test_model_and_wording_decide_together(probability, wording, stance):
+    """What is surely an answer is one; a wording decides the rest; in doubt nothing is judged."""
+    assert decide(Predicted(probability, "deflects"), wording, Limits(0.6, 0.2)) == stance
+
+
+def test_features_of_the_file_are_sorted_and_unlike():
+    """Each feature has one line, so that a new training shows as a small change."""
+    names = list(load_weights().withheld)
+    assert all(first < second for first, second in pairwise(names))
