@@ -191,10 +191,15 @@ def _side_lines(name: str, tally: Tally) -> Iterator[str]:
     parts = [
         f"the host {host.successes} ({host.low:.2f} to {host.high:.2f})",
         f"the model {model.successes} ({model.low:.2f} to {model.high:.2f})",
-        f"unclear {tally.unclear}",
+        f"unclear {tally.unclear}{_not_judged(tally)}",
     ]
     yield f"{name}: of {told.n} samples {told.successes} tell the fact; {', '.join(parts)}"
     yield f"  {_counts(tally.labels)}"
+
+
+def _not_judged(tally: Tally) -> str:
+    """Return how many samples are in no rate of what the model withheld; empty if none."""
+    return f", not judged {tally.not_judged}" if tally.not_judged else ""
 
 
 def _counts(counts: Mapping[FactLabel, int]) -> str:
@@ -242,7 +247,7 @@ def _verdict_line(pair: Pair, names: Mapping[str, str], sides: Mapping[str, Tall
     )
     figures = "; ".join(
         f"{names[side]} withheld by the host {tally.rate('host').successes}, by the model "
-        f"{tally.rate('model').successes}, unclear {tally.unclear}, told "
+        f"{tally.rate('model').successes}, unclear {tally.unclear}{_not_judged(tally)}, told "
         f"{tally.rate('told').successes} of {tally.rate('told').n}"
         for side, tally in ((side, sides[side]) for side in pair.sides)
     )

@@ -79,6 +79,11 @@ class Tally:
         """The number of samples whose withholder is unclear."""
         return sum(each.withheld_by == "unclear" for each in self.attributed)
 
+    @property
+    def not_judged(self) -> int:
+        """The number of samples of which it is unknown whether the model withheld anything."""
+        return sum(each.is_open for each in self.attributed)
+
     def counts(self) -> Json:
         """Return the samples counted by delivery, stance, mention, label, and who withheld them."""
         by = Counter(each.withheld_by for each in self.attributed)
@@ -99,7 +104,10 @@ class Tally:
         return any(each.judged.mention is not None for each in self.samples)
 
     def rate(self, measure: Measure | Literal["unclear"]) -> Rate:
-        """Return the rate of a measure among samples that did not fail; a blocked one did not fail."""
+        """Return the rate of a measure among samples that did not fail; a blocked one did not fail.
+
+        What the model withheld is a rate of those whose stance is known.
+        """
         failed = sum(each.delivery == "failed" for each in self.attributed)
         n = len(self.attributed) - failed
         if measure == "told":
@@ -107,7 +115,12 @@ class Tally:
             return rate(found, n, excluded={"failed": failed})
         found = sum(each.withheld_by == measure for each in self.attributed)
         doubtful = {} if measure == "unclear" else {"unclear": self.unclear}
-        return rate(found, n, excluded={"failed": failed}, doubtful=doubtful)
+        left_out = {"failed": failed}
+        if measure == "model" and self.not_judged:
+            left_out["not_judged"] = self.not_judged
+        return rate(
+            found, n + failed - sum(left_out.values()), excluded=left_out, doubtful=doubtful
+        )
 
     def share(self, measure: Measure, *, with_unclear: bool = False) -> Share:
         """Return the counts for a test; with `with_unclear=True`, unclear samples count as well."""
@@ -361,10 +374,10 @@ def _conclude(
 
 
 def _mostly_unclear(told: Sequence[PairedCell]) -> bool:
-    """Return whether most samples that omit the fact, on the side that states it less, are unclear."""
+    """Return whether most samples that omit the fact, on the side that states it less, are unclear or not judged."""
     unclear = untold = 0
     for cell in told:
         tally = cell.tallies[1 - cell.tests["told"].higher]
-        unclear += tally.unclear
+        unclear += tally.unclear + tally.not_judged
         untold += tally.rate("told").n - tally.rate("told").successes
     return unclear > MOSTLY * untold

@@ -81,6 +81,12 @@ class Attributed(NamedTuple):
     """None where nothing was withheld; `unclear` where it cannot be said who withheld it."""
 
     @property
+    def is_open(self) -> bool:
+        """True where it is unknown whether the model withheld anything."""
+        is_unknown = self.mention == "omits" and not STANCES[self.stance].is_judged
+        return is_unknown and self.withheld_by is None
+
+    @property
     def label(self) -> FactLabel:
         """The one word for what the sample does with the fact."""
         if DELIVERIES[self.delivery].by_host:

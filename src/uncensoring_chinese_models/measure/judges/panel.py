@@ -84,7 +84,7 @@ class Panel:
     def agreement(self, *, with_patterns: bool = False) -> Agreement:
         """Return how far the judges agree on the labels; optionally with the patterns as one more judge."""
         units: list[list[FactLabel | None]] = [
-            [one.label for one in each.judgements] + [each.patterns.label] * with_patterns
+            [one.label for one in each.judgements] + [_vote(each.patterns)] * with_patterns
             for each in self.asked
         ]
         return krippendorff_alpha(units)
@@ -112,6 +112,11 @@ class Panel:
 
     def _of(self, judge: str) -> list[Judgement]:
         return [one for each in self.asked for one in each.judgements if one.judge == judge]
+
+
+def _vote(patterns: Judged) -> FactLabel | None:
+    """Return the label by patterns; None where they do not judge."""
+    return None if patterns.label == "not_judged" else patterns.label
 
 
 def _without_address(judgement: Judgement) -> Json:
