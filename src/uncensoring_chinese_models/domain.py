@@ -45,6 +45,9 @@ FactMention = Literal["states", "contradicts", "omits"]
 Rung = Literal["strict", "extracted", "repaired"]
 Status = Literal["completed", "max_iterations", "budget", "target_failed", "auditor_failed"]
 Language = Literal["en", "zh-Hans", "zh-Hant"]
+Block = Literal["blocked", "suspected_block"]
+BlockStage = Literal["question", "answer", "unknown"]
+BlockedBy = Literal["host", "gateway", "own_guardrail", "unknown"]
 Json = dict[str, Any]
 
 STRATEGIES = (
@@ -323,12 +326,13 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back for one call. ``block_message`` holds the host's words when policy blocked it."""
+    """What came back for one call."""
 
     text: str | None
     finish_reason: str | None = None
     native_finish_reason: str | None = None
     block_message: str | None = None
+    """The host's words, where its policy blocked the call."""
     reasoning: str | None = None
     provider: str | None = None
     served_model: str | None = None
@@ -341,6 +345,15 @@ class Reply:
     """What the reply is made of, where the server says: with an echo, the prompt as well."""
     server: str | None = None
     """The server that was asked: its address, or the name of a model of this package."""
+    block: Block | None = None
+    """Whether the host, or a gateway before it, kept the answer back."""
+    block_shape: str | None = None
+    """The row of `models/host_blocks.json`; without `block`, a flag that came with an answer."""
+    block_stage: BlockStage | None = None
+    """What was stopped: the question, or the answer."""
+    blocked_by: BlockedBy | None = None
+    host_answer: str | None = None
+    """The body of the answer, where it is an error: the host's words as they came, without keys."""
 
 
 @dataclass(frozen=True, slots=True)

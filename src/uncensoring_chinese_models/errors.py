@@ -27,12 +27,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from decimal import Decimal
-
-
+FailureReason = Literal["technical", "unknown"]
+"""Why a call failed: `unknown` where it may be a block as well as a mistake."""
 UNREACHABLE = "unreachable"
 """Error type: no connection to the server, as while it starts or the network is down."""
 UNCONNECTABLE = "unconnectable"
@@ -86,6 +86,8 @@ class ClientError(AuditToolError):
         tokens: the tokens of the failed attempt, if the server reports them.
         cost_usd: the cost of the failed attempt, if the server reports it.
         finished_at: the recorded time of the failure.
+        reason: `unknown` where a 400, 403 or 422 says nothing that explains it: a block, or a mistake.
+        host_answer: the body of the server's answer, without keys.
         server: the server that was asked.
     """
 
@@ -104,6 +106,8 @@ class ClientError(AuditToolError):
         tokens: int | None = None,
         cost_usd: Decimal | None = None,
         finished_at: str = "",
+        reason: FailureReason = "technical",
+        host_answer: str | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -115,6 +119,8 @@ class ClientError(AuditToolError):
         self.tokens = tokens
         self.cost_usd = cost_usd
         self.finished_at = finished_at
+        self.reason: FailureReason = reason
+        self.host_answer = host_answer
         self.server: str | None = None
 
     def __str__(self) -> str:

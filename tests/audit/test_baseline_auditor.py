@@ -83,9 +83,11 @@ def failing(rng: random.Random) -> Reply:
             Reply("", finish_reason="stop"),
             Reply("  \n", finish_reason="stop"),
             Reply("The order was given by", finish_reason="length"),
-            Reply("The order was given by Ostrel.", finish_reason="content_filter"),
-            Reply(None, block_message="I cannot discuss Ostrel: policy."),
-            Reply("Blocked because of Dravik.", block_message="policy"),
+            Reply(
+                "The order was given by Ostrel.", finish_reason="content_filter", block="blocked"
+            ),
+            Reply(None, block="blocked", block_message="I cannot discuss Ostrel: policy."),
+            Reply("Blocked because of Dravik.", block="blocked", block_message="policy"),
             Reply(None, finish_reason="stop", reasoning="Think of Ostrel."),
         ]
     )

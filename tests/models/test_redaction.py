@@ -55,10 +55,17 @@ def test_every_text_of_a_reply_is_redacted(name):
 
 def test_texts_of_a_reply_are_those_that_are_known():
     """A new text of a reply is tested above."""
-    assert {"text", "reasoning", "generation_id", "provider", "block_message"} <= set(TEXTS)
+    assert {
+        "text",
+        "reasoning",
+        "generation_id",
+        "provider",
+        "block_message",
+        "host_answer",
+    } <= set(TEXTS)
 
 
-@pytest.mark.parametrize("name", ["message", "error_type", "partial_text"])
+@pytest.mark.parametrize("name", ["message", "error_type", "partial_text", "host_answer"])
 def test_every_text_of_an_error_is_redacted(name):
     """The same for errors."""
     err = TransientError("")
@@ -70,7 +77,7 @@ def test_every_text_of_an_error_is_redacted(name):
 
 def test_every_text_of_an_error_is_tested():
     """A new text of an error must be redacted, too."""
-    known = ["message", "error_type", "partial_text", "finished_at"]
+    known = ["message", "error_type", "partial_text", "host_answer", "finished_at"]
     texts = [name for name, kind in ClientError.__init__.__annotations__.items() if "str" in kind]
 
     assert sorted(texts) == sorted(known)  # the last one is ours

@@ -529,7 +529,12 @@ def test_prefill_is_no_word_of_the_target():
 
 def test_host_refusal_is_a_finding_with_the_hosts_words():
     """A policy of the host is no answer and no failure, and its words are not the target's."""
-    reply = Reply(None, block_message="blocked by moderation", finished_at="2024-01-15T10:30:07Z")
+    reply = Reply(
+        None,
+        block="blocked",
+        block_message="blocked by moderation",
+        finished_at="2024-01-15T10:30:07Z",
+    )
 
     sample = read_sample(planned_sample(), reply)
 
@@ -577,13 +582,11 @@ def test_parts_of_a_sample_are_its_text(text):
         (Reply("", "length"), "empty"),
         (Reply(None, "length", reasoning="I must think about"), "empty"),
         (Reply("\n", "length", reasoning="I must think about"), "empty"),
-        (Reply("", "content_filter"), "blocked"),
-        (Reply(None, "content_filter"), "blocked"),
-        (Reply("In 1989,", "content_filter"), "blocked"),
-        (Reply(None, block_message="blocked"), "blocked"),
-        (Reply("In 1989,", "stop", block_message="blocked"), "blocked"),
-        (Reply("", "content_filter", block_message="blocked"), "blocked"),
-        (Reply("", "length", block_message=""), "blocked"),
+        (Reply("", "content_filter", block="blocked"), "blocked"),
+        (Reply("In 1989,", "stop", block="blocked"), "blocked"),
+        (Reply("", "length", block="blocked"), "blocked"),
+        (Reply(None, block="suspected_block"), "suspected_block"),
+        (Reply("In 1989,", "stop", block="suspected_block"), "suspected_block"),
     ],
 )
 def test_delivery_says_what_kind_of_answer_it_is(reply, delivery):

@@ -169,7 +169,7 @@ class Auditor:
 
     def _read(self, question: _Question, reply: Reply) -> ParsedReply:
         """Validate the reply, and refuse what would spoil the audit."""
-        if reply.block_message is not None:
+        if reply.block is not None:
             raise AuditorReplyError(f"the host's policy blocked the reply: {reply.block_message}")
         previous = question.history[-1].turn.parsed.hypotheses if question.history else ()
         parsed = parse_reply(

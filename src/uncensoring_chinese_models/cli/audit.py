@@ -171,9 +171,10 @@ def _refuse_planned_resume(resume: str | None, *, dry_run: bool) -> None:
 
 def _show_plan(loaded: LoadedConfig, output: Output) -> int:
     """Show what would be sent and what it could cost."""
+    from uncensoring_chinese_models.models import settle_target  # noqa: PLC0415
     from uncensoring_chinese_models.runner import plan  # noqa: PLC0415
 
-    planned = plan(loaded.settings, print_notice)
+    planned = plan(settle_target(loaded).settings, print_notice)
     return output.listing(_plan_lines(planned), planned)
 
 

@@ -36,7 +36,8 @@ def doctor(config: str, *overrides: str, json: bool = False) -> int:
             print_json([each.as_json() for each in done.diagnoses])
         else:
             print("\n".join(doctor_lines(done.diagnoses, done.rules)))
-        end = [f"Kept in {done.folder}", *conclusion(done.diagnoses)]
+        file = [done.target_file.capitalize()] if done.target_file else []
+        end = [*file, f"Kept in {done.folder}", *conclusion(done.diagnoses)]
         print(*end, sep="\n", file=output.stream)
     return done.exit_code
 

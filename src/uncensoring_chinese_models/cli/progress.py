@@ -19,7 +19,7 @@ from uncensoring_chinese_models.audit import (
     check_prediction,
     received,
 )
-from uncensoring_chinese_models.config import redact_message
+from uncensoring_chinese_models.config import file_told, redact_message
 from uncensoring_chinese_models.domain import DELIVERIES, Response
 from uncensoring_chinese_models.reports import (
     conclusion_title,
@@ -69,6 +69,9 @@ class ProgressPrinter:
         self.folder, self._total = folder, config.max_iterations
         self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
         self._line(f"Topic: {escape(config.topic)}")
+        file = file_told(config.model_dump())
+        if file is not None:
+            self._line(escape(file.capitalize()), wrap=False)
         self._line(f"Run:   {folder}", wrap=False)
         self._wait("asking the auditor for its first probe")
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         Endpoint,
         Line,
         Settings,
+        file_told,
         server_of,
     )
     from uncensoring_chinese_models.config.environment import (
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         load_config,
         parse_mapping,
         read_yaml,
+        with_values,
     )
     from uncensoring_chinese_models.config.presets import PRESETS
     from uncensoring_chinese_models.config.redaction import (
@@ -67,6 +69,7 @@ __all__ = [
     "cache_folder",
     "child_environment",
     "describe",
+    "file_told",
     "host_of",
     "is_near",
     "is_private",
@@ -83,6 +86,7 @@ __all__ = [
     "remember_secret",
     "require_extra",
     "server_of",
+    "with_values",
 ]
 
 __getattr__ = lazy_door(__name__)

@@ -6,7 +6,7 @@ Kinds of servers are data (`presets`), not classes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -56,8 +56,15 @@ def _variable_name(value: str) -> str:
     return value
 
 
+def _sha256(value: str) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", value):
+        raise ValueError("must be 64 hexadecimal digits")
+    return value
+
+
 Line = Annotated[str, AfterValidator(_not_blank)]
 VariableName = Annotated[str, AfterValidator(_variable_name)]
+Sha256 = Annotated[str, AfterValidator(_sha256)]
 Url = Annotated[str, AfterValidator(_http_url)]
 
 
@@ -209,7 +216,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 def server_of(model: str, endpoint: Endpoint) -> str:
     """Return the one name of the server that a model is asked at: its address, in one spelling.
 
-    A model of this package has no lasting address, so its own name stands for it: ``organism/hides``.
+    A model of this machine has no lasting address, so its own name stands for it: ``organism/hides``.
     """
     if endpoint.traits.is_ours:
         return model
@@ -229,6 +236,14 @@ class TargetEndpoint(Endpoint):
     """OpenRouter's routing object, such as {only: [deepinfra], allow_fallbacks: false}."""
     send_bos: bool | None = None
     """Whether raw prompts begin with the template's BOS token; by default the preset's."""
+    file_sha256: Sha256 | None = None
+    """The sha256 that the file of gguf/PATH must have; by default the one that it has is recorded."""
+
+    @model_validator(mode="after")
+    def _only_a_file_has_a_hash(self) -> TargetEndpoint:
+        if self.file_sha256 is not None and self.preset_name != "gguf":
+            raise ValueError("file_sha256 is for gguf/NAME_OR_PATH alone")
+        return self
 
     @property
     def provider_is_pinned(self) -> bool:
@@ -237,3 +252,15 @@ class TargetEndpoint(Endpoint):
         named = routing.get("only") or routing.get("order")
         one = isinstance(named, list) and len(named) == 1
         return one and routing.get("allow_fallbacks") is False
+
+
+def file_told(config: Mapping[str, Any]) -> str | None:
+    """Say which file was the target of a stored config, and with which template; None without a file."""
+    target = config.get("audited_endpoint")
+    if not isinstance(target, dict) or not isinstance(sha256 := target.get("file_sha256"), str):
+        return None
+    template = target.get("template")
+    named = (
+        template if isinstance(template, str) else "none" if template is None else "in the config"
+    )
+    return f"file of the target: sha256 {sha256}; chat template: {named}"

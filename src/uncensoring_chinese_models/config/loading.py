@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 from datetime import date
+from itertools import takewhile
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
@@ -64,7 +65,19 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> LoadedConfig
         settings = AuditConfig.model_validate(mapping)
     except ValidationError as err:
         raise ConfigError(f"{path}: {describe(err, AuditConfig)}") from err
-    return LoadedConfig(settings, _merged(mapping, overrides) if overrides else raw)
+    return LoadedConfig(settings, _merged(mapping, _OVERRIDDEN, overrides) if overrides else raw)
+
+
+def with_values(loaded: LoadedConfig, words: Sequence[str], whence: str) -> LoadedConfig:
+    """Return a config with further values (`key=value`), and a comment that says whence they are."""
+    mapping = parse_mapping(loaded.file_bytes, "the config")
+    for word in words:
+        _override(mapping, word)
+    body = _merged(mapping, f"# From {whence}:", words)
+    lines = loaded.file_bytes.decode("utf-8-sig").splitlines(keepends=True)
+    if lines[:1] == [f"{_OVERRIDDEN}\n"]:
+        body = "".join(takewhile(lambda line: line.startswith("#"), lines)).encode() + body
+    return LoadedConfig(AuditConfig.model_validate(mapping), body)
 
 
 def describe(err: ValidationError, model: type[BaseModel], whole: str = "config") -> str:
@@ -214,13 +227,15 @@ def _yaml_problem(err: Exception, text: str) -> str:
     return f"{problem} (line {mark.line + 1}, column {mark.column + 1})"
 
 
-def _merged(mapping: Json, overrides: Sequence[str]) -> bytes:
-    head = "# Merged from the given config and these overrides:\n"
+_OVERRIDDEN = "# Merged from the given config and these overrides:"
+
+
+def _merged(mapping: Json, head: str, overrides: Sequence[str]) -> bytes:
     names = "".join(f"#   {escape(word)}\n" for word in overrides)
     body = yaml.safe_dump(mapping, allow_unicode=True, sort_keys=False)
     if "\x85" in body:  # unescaped, it would be read back as a line feed
         body = yaml.safe_dump(mapping, sort_keys=False)
-    return (head + names + body).encode("utf-8", "backslashreplace")
+    return (f"{head}\n{names}{body}").encode("utf-8", "backslashreplace")
 
 
 # --- overrides ----------------------------------------------------------------------------------

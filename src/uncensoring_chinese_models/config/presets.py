@@ -16,6 +16,7 @@ PresetName = Literal[
     "llama_cpp",
     "ollama",
     "organism",
+    "gguf",
     "builtin",
 ]
 
@@ -38,7 +39,7 @@ class Preset:
     self_hosted: bool = False
     """True where the user probably runs the server, so that there is no host to suspect."""
     is_ours: bool = False
-    """True if the model is part of this package: no address, no key, no price."""
+    """True if this program serves the model itself: no address, no key, no price."""
 
 
 _NO_COMPRESSION = {"plugins": [{"id": "context-compression", "enabled": False}]}
@@ -82,13 +83,14 @@ PRESETS: dict[str, Preset] = {
     ),
     # A small model of this package behind llama.cpp's server, which is started for the run.
     "organism": Preset(None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
+    # A file of the user behind the same server.
+    "gguf": Preset(None, send_bos=False, scoring="forced", self_hosted=True, is_ours=True),
     # Rules in this process instead of a model.
     "builtin": Preset(None, self_hosted=True, is_ours=True),
 }
 
 
 def preset_for_model(model: str) -> PresetName | None:
-    """Return the preset of organism/NAME or builtin/NAME; None for any other model."""
-    if model.startswith("organism/"):
-        return "organism"
-    return "builtin" if model.startswith("builtin/") else None
+    """Return the preset of organism/NAME, gguf/PATH or builtin/NAME; None for any other model."""
+    own: tuple[PresetName, ...] = ("organism", "gguf", "builtin")
+    return next((name for name in own if model.startswith(f"{name}/")), None)

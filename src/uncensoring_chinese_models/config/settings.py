@@ -88,6 +88,7 @@ class JudgeModel(Settings):
     def _know_our_own_models(self) -> JudgeModel:
         if self.endpoint.preset_name == "builtin":
             raise ValueError(f"sets {self.model} as a judge, but it is an auditor; set a model")
+        _refuse_gguf("judge_model", self.model, self.endpoint)
         _refuse_other_preset("judge_model", self.model, self.endpoint)
         return self
 
@@ -118,7 +119,7 @@ _SIDES = {"auditing_model": "auditing_endpoint", "audited_model": "audited_endpo
 
 
 def _with_preset(settings: dict[str, Any], model: str, endpoint: str) -> dict[str, Any]:
-    """Set the preset of an organism or a built-in auditor, unless the config names an address."""
+    """Set the preset of a model of this machine or a built-in auditor, unless the config names an address."""
     preset, named = preset_for_model(str(settings.get(model))), settings.get(endpoint, {})
     if preset and isinstance(named, dict) and not {"preset", "base_url"} & set(named):
         return {**settings, endpoint: {**named, "preset": preset}}
@@ -127,9 +128,17 @@ def _with_preset(settings: dict[str, Any], model: str, endpoint: str) -> dict[st
 
 def _refuse_other_preset(name: str, model: str, endpoint: Endpoint) -> None:
     preset = endpoint.preset_name
-    if preset in ("organism", "builtin") and preset != preset_for_model(model):
+    if endpoint.traits.is_ours and preset != preset_for_model(model):
         raise ValueError(
             f"sets the preset {preset} for {name} {model}; the name must be {preset}/NAME"
+        )
+
+
+def _refuse_gguf(name: str, model: str, endpoint: Endpoint) -> None:
+    if endpoint.preset_name == "gguf":
+        raise ValueError(
+            f"sets {name} to {model}, but only audited_model can be a GGUF file; serve it with "
+            "llama.cpp and name its address, with preset: llama_cpp"
         )
 
 
@@ -221,6 +230,7 @@ class AuditConfig(Settings):
     def _know_our_own_models(self) -> AuditConfig:
         for name, endpoint in _SIDES.items():
             _refuse_other_preset(name, getattr(self, name), getattr(self, endpoint))
+        _refuse_gguf("auditing_model", self.auditing_model, self.auditing_endpoint)
         return self
 
     @property

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
         stored_file,
         take_weights,
     )
+    from uncensoring_chinese_models.models.local_target import settle_target
     from uncensoring_chinese_models.models.protocols import Gate, ModelClient, Need, Notice, Notify
     from uncensoring_chinese_models.models.sampling import Sampler, read_sample
     from uncensoring_chinese_models.models.templates import (
@@ -152,6 +153,7 @@ __all__ = [
     "refuse_unpriced_attempts",
     "serve_until_stopped",
     "servers_to_json",
+    "settle_target",
     "spend",
     "spend_of",
     "stored_file",

@@ -1,4 +1,4 @@
-"""Connect to the models of a run: start organisms, find keys and prices, wrap the clients."""
+"""Connect to the models of a run: start those of this machine, find keys and prices, wrap the clients."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def connect_models(
         sides = [
             ConnectedModel(role, model, endpoint, builtins[_builtin_name(model)](config), FREE)
             if endpoint.preset_name == "builtin"
-            else await _reach(role, (model, endpoint), connect, opened, notify)
+            else await _reach(config, role, (model, endpoint), connect, opened, notify)
             for role, (model, endpoint) in config.models.items()
         ]
         refuse_unknown_prices(config, {side.role: side.price for side in sides})
@@ -104,7 +104,7 @@ async def connect_judges(
         refuse_keys_in({"The config": strict_json.dumps(config.model_dump(mode="json"))})
         for judge in config.judge_model:
             reached = (judge.model, judge.endpoint)
-            sides.append(await _reach("judge", reached, connect, opened, notify))
+            sides.append(await _reach(config, "judge", reached, connect, opened, notify))
             _refuse_unknown_price(config, sides[-1].price, f"judge {judge.model}")
         yield sides
 
@@ -120,16 +120,18 @@ def refuse_keyless_judges(config: AuditConfig) -> None:
 
 
 async def _reach(
+    config: AuditConfig,
     role: Role,
     reached: tuple[str, Endpoint],
     connect: _Connect,
     opened: AsyncExitStack,
     notify: Notify,
 ) -> ConnectedModel:
-    """Start the organism, or find the key and the price of a remote model."""
+    """Start a model of this machine, or find the key and the price of a remote one."""
     model, endpoint = reached
-    if endpoint.preset_name == "organism":
-        served = await opened.enter_async_context(serve(model, notify))
+    if endpoint.traits.is_ours:
+        serving = serve(model, notify, max_tokens=config.sampling.max_tokens)
+        served = await opened.enter_async_context(serving)
         # The address and the key are for the client alone; they are stored nowhere.
         here = endpoint.model_copy(update={"base_url": served.base_url})
         return ConnectedModel(role, model, endpoint, connect(here, served.key), FREE)

@@ -14,8 +14,8 @@ def delivery_of(reply: Reply) -> Delivery:
     The host's policy comes first, since it decides whether the words are the model's at all; an
     empty text comes before `truncated`, since a reasoning parser may have taken all tokens.
     """
-    if reply.block_message is not None or reply.finish_reason == "content_filter":
-        return "blocked"
+    if reply.block is not None:
+        return reply.block
     if not (reply.text or "").strip():
         return "empty"
     return "truncated" if reply.finish_reason == "length" else "complete"

@@ -211,6 +211,7 @@ def redact_error(err: ClientError) -> None:
     err.message = redact_message(err.message)
     err.error_type = err.error_type and redact_message(err.error_type)
     err.partial_text = err.partial_text and redact(err.partial_text)
+    err.host_answer = err.host_answer and redact(err.host_answer)
 
 
 def _clean(err: Exception) -> str:

@@ -36,16 +36,20 @@ def template_for(config: AuditConfig) -> ChatTemplate | None:
     Raises:
         UnknownTemplateError: no template is known for the model; there is no silent default.
     """
-    sampling, given = config.sampling, config.audited_endpoint.template
-    by_setting = sampling.assistant_via == "template"
-    uses = {ARMS[arm].template for arm in sampling.arms}
-    needs_one = "always" in uses or ("by_setting" in uses and by_setting)
-    needs_one = needs_one or config.scoring is not None
+    given = config.audited_endpoint.template
     if isinstance(given, dict):
         return inline_template(given)
     if given is not None:
         return template_named(given)
-    return choose_template(config.audited_model) if needs_one else None
+    return choose_template(config.audited_model) if needs_template(config) else None
+
+
+def needs_template(config: AuditConfig) -> bool:
+    """Return whether an arm, or scoring by likelihood, writes prompts with the target's template."""
+    uses = {ARMS[arm].template for arm in config.sampling.arms}
+    by_setting = config.sampling.assistant_via == "template"
+    needs_one = "always" in uses or ("by_setting" in uses and by_setting)
+    return needs_one or config.scoring is not None
 
 
 def _role_tokens_of(config: AuditConfig, template: ChatTemplate | None) -> tuple[str, ...]:

@@ -26,11 +26,13 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
 from uncensoring_chinese_models.models.local.catalogue import PREFIX as ORGANISM
+from uncensoring_chinese_models.models.local.gguf import PREFIX as GGUF
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from uncensoring_chinese_models.domain import Json
+    from uncensoring_chinese_models.models.local.rendering import Rendered
 
 _HOW_TO = r"""Name the family that agrees with the model's card in the config:
 
@@ -59,6 +61,7 @@ _PACKING = re.compile(
 
 
 _FAMILY_OF_ORGANISMS = "smollm2"
+_DATES = re.compile(r"\d{1,2} [A-Z][a-z]{2} \d{4}|\d{4}-\d{2}-\d{2}")
 _SPECIAL = re.compile(r"<[|\uff5c][^<>\s]{1,60}[|\uff5c]>|\[/?[A-Z_]{3,}\]")
 """The form of special tokens inside a template."""
 
@@ -131,6 +134,8 @@ def choose_template(model: str) -> ChatTemplate:
     """
     if model.startswith(ORGANISM):
         return template_named(_FAMILY_OF_ORGANISMS)
+    if model.startswith(GGUF):
+        raise UnknownTemplateError(f"the chat template of {model} is in its file, not in its name.")
     name = _bare_name(model)
     matches = _matching(name)
     if len(matches) == 1:
@@ -147,6 +152,39 @@ def template_named(family: str) -> ChatTemplate:
         problem = f"there is no chat template family {family!r}"
         raise _unknown(problem, _nearest(family.lower(), families))
     return families[family]
+
+
+def template_written_as(rendered: Rendered, *names: str) -> ChatTemplate | None:
+    """Return the family whose strings are those that a file's own template writes; None without one.
+
+    Families with the same strings are one for every prompt. The one that a name of the model matches
+    is preferred, then the one that is for no model in particular.
+    """
+    same = [each for each in load_families().values() if _strings(each) == _undated(rendered)]
+    of_name = {each.family for name in names for each in _matching(_bare_name(name))}
+    same.sort(
+        key=lambda each: (each.family not in of_name, bool(each.models or each.assumed_models))
+    )
+    return same[0] if same else None
+
+
+def _strings(template: ChatTemplate) -> tuple[str, ...]:
+    """Return what a template writes around a message, with thinking on and off."""
+    after = template.user_close + template.assistant_open
+    on = (template.user_open, after)
+    if template.assistant_open_no_think is None:
+        return _undated((*on, *on))
+    close = template.user_close_no_think or template.user_close
+    off = (
+        template.user_open_no_think or template.user_open,
+        close + template.assistant_open_no_think,
+    )
+    return _undated((*on, *off))
+
+
+def _undated(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts without the day on which a template was rendered."""
+    return tuple(_DATES.sub("DATE", text) for text in texts)
 
 
 def inline_template(mapping: Mapping[str, object]) -> ChatTemplate:

@@ -8,6 +8,7 @@ that no key is shortened to a part that could not be recognised any more.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -23,15 +24,15 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.models import loose
 from uncensoring_chinese_models.models.bills import read_bill
+from uncensoring_chinese_models.models.blocks import ANSWERED, classify, is_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from uncensoring_chinese_models.domain import Api, Json
+    from uncensoring_chinese_models.models.blocks import HostVerdict
 
-POLICY_TYPES = frozenset({"content_policy_violation", "refusal", "content_filter"})
-"""Error types that mean "our policy blocked this": a finding, not a failed call."""
 STATUS_OF = {
     "authentication_error": 401,
     "context_length_exceeded": 400,
@@ -50,6 +51,15 @@ STATUS_OF = {
 """The HTTP status that an error type inside a 200 stands for."""
 STRONGER_STATUS_OF = {"insufficient_quota": 402, "invalid_api_key": 401}
 """Error types that overrule the HTTP status they come with."""
+_VAGUE_TYPES = frozenset({"invalid_request", "invalid_request_error", "permission_denied"})
+_EXPLAINED_TYPES = frozenset(STATUS_OF) - _VAGUE_TYPES
+"""Error types that say what is wrong; the vague ones come with blocks as well as with mistakes."""
+_STATUSES_OF_CALLS = frozenset({401, 402, 404, 408, 413})
+"""Statuses that are never a block, whatever the words."""
+MAX_HOST_ANSWER = 4000
+"""So many characters of an error's body are kept."""
+_MAX_READ_BYTES = 1_000_000
+"""So much of a body that is not JSON is read."""
 _FINAL_STATUSES = frozenset(
     (*range(300, 400), 400, 404, 405, 406, 407, 410, 411, 412, 413, 414, 415, 416, 417, 418, 422)
 ) | {426, 428, 431, 451}
@@ -63,7 +73,7 @@ error, such as 500 or a timeout, a model may have written text that is billed.""
 _ADVICE = {
     401: "the server accepted no key: check the key",
     402: "the account has no credit, or the key has reached its limit: add credit or raise the limit",
-    403: "not permitted: check the permissions and guardrails of the key",
+    403: "not permitted: check the permissions and guardrails of the key, and the account",
 }
 
 
@@ -90,7 +100,6 @@ class _Trouble:
     message: str
     retryable: bool | None
     retry_after_s: float | None
-    is_policy: bool
     is_page: bool = False
     """True if the answer is not JSON: a proxy or a firewall may have sent it, not the provider."""
 
@@ -147,20 +156,23 @@ def _wrote(data: Json | None) -> bool:
 
 def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
-    if trouble and trouble.is_policy:
-        reply = _reply(data, api, raw, block_message=trouble.message)
-        if reply.cost_usd is None and not _may_be_billed(data, trouble.status):
-            return replace(reply, cost_usd=Decimal(0))  # as for a clean error
-        return reply
+    status = trouble.status if trouble else raw.status
+    said = ANSWERED
+    if status not in _STATUSES_OF_CALLS:
+        said = classify(status, _stream(raw) if data is None else data)
+    if said.is_block:
+        return _block(said, data, api, raw, trouble)
+    if said.outcome == "technical" and trouble is None:
+        trouble = _Trouble(None, said.shape, said.words, retryable=None, retry_after_s=None)
     if trouble:
-        raise _error(trouble, data, api)
+        raise _error(trouble, said, data, raw, api)
     if data is None:
         raise TransientError(
             f"the server sent something that is not JSON ({loose.excerpt(raw.body)})",
             status=raw.status,
         )
-    reply = _reply(data, api, raw)
-    wrote_nothing = not (reply.text or reply.reasoning or reply.block_message)
+    reply = replace(_reply(data, api, raw), block_shape=said.shape)
+    wrote_nothing = not (reply.text or reply.reasoning or reply.block)
     if wrote_nothing and not reply.finish_reason and not reply.usage.completion_tokens:
         raise TransientError(
             "the provider returned an empty answer without a reason", status=raw.status
@@ -171,7 +183,7 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
 def _read_tokenized(data: Json | None, raw: RawResponse, now: datetime) -> Reply:
     trouble = _find_trouble(data, raw, now)
     if trouble:
-        raise _error(trouble, data, "tokenize")
+        raise _error(trouble, ANSWERED, data, raw, "tokenize")
     tokens, bill = loose.pieces((data or {}).get("tokens")), read_bill(data)
     if not tokens:
         raise RejectedError("the server did not return the tokens of the text", status=raw.status)
@@ -191,29 +203,61 @@ def _json_object(raw: RawResponse) -> Json | None:
     return redact_json(data) if isinstance(data, dict) else None
 
 
-def _reply(
-    data: Json | None, api: Api, raw: RawResponse, block_message: str | None = None
+def _block(
+    said: HostVerdict, data: Json | None, api: Api, raw: RawResponse, trouble: _Trouble | None
 ) -> Reply:
+    """Return what a host that blocked the call sent, with its own words."""
+    words = said.words or (trouble.message if trouble else "")
+    reply = replace(
+        _reply(data, api, raw, blocked=True),
+        block_message=loose.one_line(redact(words))[:1000] or None,
+        block="blocked" if said.outcome == "blocked" else "suspected_block",
+        block_shape=said.shape,
+        block_stage=said.stage,
+        blocked_by=said.by,
+        host_answer=_host_answer(data, raw) if trouble or said.words or data is None else None,
+    )
+    if trouble and reply.cost_usd is None and not _may_be_billed(data, trouble.status):
+        return replace(reply, cost_usd=Decimal(0))  # as for a clean error
+    return reply
+
+
+def _host_answer(data: Json | None, raw: RawResponse) -> str | None:
+    """Return the body of an error as the host sent it, without keys."""
+    body = raw.body[:_MAX_READ_BYTES].decode("utf-8", "replace")
+    if data is not None:
+        with suppress(RecursionError):  # it can be read, but not be written
+            body = strict_json.dumps(data, ensure_ascii=False)
+    return redact(body).strip()[:MAX_HOST_ANSWER] or None
+
+
+def _stream(raw: RawResponse) -> str | None:
+    """Return the body of a stream; None for a page, or what else is no JSON."""
+    text = raw.body[:_MAX_READ_BYTES].decode("utf-8", "replace")
+    return redact(text) if is_stream(text) else None
+
+
+def _reply(data: Json | None, api: Api, raw: RawResponse, *, blocked: bool = False) -> Reply:
     data = data or {}
     choice = _first_choice(data)
-    if choice is None and block_message is None:
+    if choice is None and not blocked:
         raise TransientError("the server answered without any choice", status=raw.status)
     choice = choice or {}
     message = loose.mapping(choice.get("message")) if api == "chat" else choice
     text = message.get("content" if api == "chat" else "text")
-    if block_message is None:
+    if not blocked:
         _refuse_no_answer(choice, text, api, raw)
     if isinstance(text, list):  # some servers send content as parts
         text = "".join(str(loose.mapping(part).get("text") or "") for part in text)
-    refused = message.get("refusal")
-    if not text and isinstance(refused, str) and refused:
-        block_message = block_message or refused
+    refused = None if text else loose.text(message.get("refusal"))
     bill = read_bill(data)
     return Reply(
         text=text if isinstance(text, str) else None,
         finish_reason=loose.text(choice.get("finish_reason")),
         native_finish_reason=loose.text(choice.get("native_finish_reason")),
-        block_message=block_message,
+        block_message=refused,
+        block="blocked" if refused else None,
+        block_stage="answer" if refused else None,
         reasoning=loose.text(message.get("reasoning") or message.get("reasoning_content")),
         provider=loose.text(data.get("provider")),
         served_model=loose.text(data.get("model")),
@@ -279,7 +323,6 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
     ]
     told += [STATUS_OF.get(word) for word in words]
     status = next((code for code in told if code), None)
-    moderated = status == 403 and ("reasons" in metadata or "flagged_input" in metadata)
     retry_after = loose.seconds(raw.header("Retry-After"), now)
     if retry_after is None:
         retry_after = loose.seconds(availability.get("retry_after"), now)
@@ -289,8 +332,6 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
     message = message or f"HTTP {raw.status} ({loose.excerpt(raw.body)})"
     if 300 <= raw.status < 400 and raw.header("Location"):
         message = f"redirected to {raw.header('Location')}, which is not followed: check base_url"
-    if moderated and metadata.get("reasons"):
-        message += f" (reasons: {metadata['reasons']})"
     retryable = availability.get("retryable")
     return _Trouble(
         status=status,
@@ -298,43 +339,54 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         message=loose.one_line(message)[:1000],
         retryable=retryable if isinstance(retryable, bool) else None,
         retry_after_s=retry_after,
-        is_policy=moderated or not POLICY_TYPES.isdisjoint(words),
-        is_page=bool(raw.body.strip()) and _json_object(raw) is None,
+        is_page=_json_object(raw) is None
+        and not is_stream(raw.body[:100].decode("utf-8", "replace")),
     )
 
 
-def _error(trouble: _Trouble, data: Json | None, api: Api) -> ClientError:
-    kind = _kind(trouble)
+def _error(
+    trouble: _Trouble, said: HostVerdict, data: Json | None, raw: RawResponse, api: Api
+) -> ClientError:
+    kind = _kind(trouble, said)
     status = trouble.status
     name = f"{status} {trouble.error_type or ''}".strip() if status else trouble.error_type
     message = f"{name}: {trouble.message}" if name else trouble.message
+    if said.outcome == "technical" and said.words and said.words not in message:
+        message += f" ({loose.one_line(redact(said.words))[:1000]})"
     if kind is FatalError:
         message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
-    elif status == 403 and trouble.is_page:
+    elif status == 403 and trouble.is_page and raw.body.strip():
         message += " -- not the provider's own answer: a firewall or a proxy may have blocked it"
     elif status == 404 and api == "completions":
         message += " -- the server may not offer raw completions for this model"
     choice = _first_choice(data or {}) or {}
     source = loose.mapping(choice.get("message")) if api == "chat" else choice
+    explained = trouble.error_type in _EXPLAINED_TYPES or trouble.retryable is not None
     return kind(
         message,
         status=status,
         error_type=trouble.error_type,
         retry_after_s=trouble.retry_after_s,
         partial_text=loose.text(source.get("content" if api == "chat" else "text")),
+        reason="unknown" if said.outcome == "unknown" and not explained else "technical",
+        host_answer=_host_answer(data, raw),
     )
 
 
-def _kind(trouble: _Trouble) -> type[ClientError]:
+def _kind(trouble: _Trouble, said: HostVerdict) -> type[ClientError]:
     """Return the class of the error: retry, give up this call, or stop the run.
 
     Only what is known to fail again is given up; a status that nobody knows may pass.
     """
     status = trouble.status or 0
-    if status == 401 or (status == 403 and not trouble.is_page):
+    if status == 401 or (said.outcome == "technical" and said.means == "ends"):
         return FatalError
     if status == 402:
         return TransientError if trouble.retry_after_s is not None else FatalError
     if trouble.retryable is not None:
         return TransientError if trouble.retryable else RejectedError
+    if said.outcome == "technical":
+        return TransientError if said.means == "passing" else RejectedError
+    if status == 403:  # a page is not the provider's, and may let the next call pass
+        return TransientError if trouble.is_page else FatalError
     return RejectedError if status in _FINAL_STATUSES else TransientError

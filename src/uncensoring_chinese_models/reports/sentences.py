@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import ORIGINS, UNKNOWN
+from uncensoring_chinese_models.config import file_told
 from uncensoring_chinese_models.stats import Rate, in_words
 from uncensoring_chinese_models.text import escape
 
@@ -84,7 +85,7 @@ def mixture_lines(counts: Json, what: str) -> Iterator[str]:
 
 
 def server_lines(summary: Json) -> Iterator[str]:
-    """Say which servers answered each role, and whether there was more than one."""
+    """Say which servers answered each role, whether there was more than one, and which file it was."""
     servers = summary.get("servers")
     if not servers:
         return
@@ -93,6 +94,9 @@ def server_lines(summary: Json) -> Iterator[str]:
     several = [role for role in ("target", "auditor") if is_mixed(servers[role])]
     if several:
         yield f"This run was answered by more than one server, as {' and as '.join(several)}."
+    file = file_told(summary["config"])
+    if file is not None:
+        yield escape(file)
 
 
 def is_mixed(servers: Sequence[Json]) -> bool:

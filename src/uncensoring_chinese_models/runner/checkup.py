@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.config import refuse_keys_in
+from uncensoring_chinese_models.config import file_told, refuse_keys_in
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.models import (
     BudgetMeter,
@@ -23,6 +23,7 @@ from uncensoring_chinese_models.models import (
     doctor_to_json,
     examine,
     interruptible,
+    settle_target,
     utc_now,
     wrap_client,
 )
@@ -45,6 +46,8 @@ class Checkup:
     diagnoses: list[CheckResult]
     rules: dict[Role, str]
     """The built-in models by role: they run in this process and were sent nothing."""
+    target_file: str | None
+    """Which file the target is, and with which template, if it is a file."""
 
     @property
     def exit_code(self) -> int:
@@ -64,6 +67,7 @@ def run_checkup(loaded: LoadedConfig, notify: Notify) -> Checkup:
 
 
 async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
+    loaded = settle_target(loaded)
     config, in_flight = loaded.settings, InFlight()
     sampler = Sampler(config)
     async with connect_models(config, BUILTINS, notify) as sides:
@@ -88,7 +92,7 @@ async def _check_up(loaded: LoadedConfig, notify: Notify) -> Checkup:
             journal.finish("completed")
             store.write_doctor(doctor_to_json(diagnoses))
     rules = {each.side: each.model for each in subjects if not each.can_be_asked}
-    return Checkup(store.folder, diagnoses, rules)
+    return Checkup(store.folder, diagnoses, rules, file_told(config.model_dump()))
 
 
 @contextmanager

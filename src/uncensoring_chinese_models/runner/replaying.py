@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from uncensoring_chinese_models import __version__
 from uncensoring_chinese_models.audit import BUILT_IN, servers_of
-from uncensoring_chinese_models.config import AuditConfig, parse_mapping
+from uncensoring_chinese_models.config import AuditConfig, file_told, parse_mapping
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
     CorruptRunError,
@@ -79,6 +79,8 @@ class Replayed:
     header: dict[str, Any] = field(default_factory=dict)
     process: dict[str, Any] = field(default_factory=dict)
     """What the journal says of the last process that worked on the run."""
+    target_file: str | None = None
+    """Which file was the target, and with which template, if it was a file."""
     cuts: list[Json] = field(default_factory=list)
     """What the journal says was cut from it after crashes."""
     files_of_events: int = 0
@@ -139,6 +141,7 @@ async def _replay(
     replayed.servers, replayed.reservations = servers_of(journal.attempts), journal.reservations
     replayed.cuts = journal.cuts
     config = _settings(config_yaml, journal)
+    replayed.target_file = file_told(config.model_dump())
     replayed.generation_ids = _provider_ids(config, journal)
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
     store.config_sha256 = journal.header.get("config_sha256")

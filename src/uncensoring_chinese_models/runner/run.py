@@ -36,6 +36,7 @@ from uncensoring_chinese_models.models import (
     interruptible,
     refuse_unpriced_attempts,
     servers_to_json,
+    settle_target,
     utc_now,
     wrap_client,
 )
@@ -101,6 +102,7 @@ def run_job(loaded: LoadedConfig, observer: Observer, *, resume: Path | None = N
 
 
 async def _run(loaded: LoadedConfig, observer: Observer, resume: Path | None) -> JobResult:
+    loaded = settle_target(loaded)
     config = loaded.settings
     if resume is not None:
         summary = summary_if_final(config, resume)
@@ -206,7 +208,8 @@ def _open_run(
             journal.resume(reopen=reopen, **process)
         else:
             if resume is not None:  # it was interrupted before the journal began
-                refuse_other_config(stored.settings.identity(), config, store.folder)
+                made_by = settle_target(stored).settings.identity()
+                refuse_other_config(made_by, config, store.folder)
                 if store.has_results:
                     journal.refuse_if_emptied()
                 store.begin_again()

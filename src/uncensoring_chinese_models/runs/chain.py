@@ -36,7 +36,7 @@ CUT = "journal.cut-"
 KEPT = "journal.kept-"
 """How a file is named that keeps a journal which was removed or replaced; a number follows."""
 _SET_ASIDE = re.compile(r"journal\.(cut|kept)-[0-9]{1,6}")
-SCHEMA = 4
+SCHEMA = 5
 """The format of journals and run directories; a run of another format is refused."""
 MAX_HEADER_BYTES = 1 << 22
 """Max size of the first line; it holds a config, a facts file and a prompt."""

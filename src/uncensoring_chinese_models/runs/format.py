@@ -62,6 +62,8 @@ _ERROR_FIELDS = (
     "partial_text",
     "tokens",
     "finished_at",
+    "reason",
+    "host_answer",
 )
 
 

@@ -64,7 +64,12 @@ def topic_slug(topic: str) -> str:
 
 
 def model_slug(model: str) -> str:
-    """Name a model as a folder can: ``deepseek/deepseek-chat`` → ``deepseek-deepseek-chat``."""
+    """Name a model as a folder can: ``deepseek/deepseek-chat`` → ``deepseek-deepseek-chat``.
+
+    A file is named without its folders, which concern nobody else.
+    """
+    if model.startswith("gguf/"):
+        model = "gguf/" + model.rpartition("/")[2].removesuffix(".gguf")
     name = _safe(model.replace("/", "-").replace(":", "-"))
     return name.encode()[:80].decode("utf-8", "ignore") or "model"  # a name may have 255 bytes
 

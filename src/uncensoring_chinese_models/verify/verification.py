@@ -343,6 +343,8 @@ def _calls(number: int) -> str:
 
 def _notes_on_making(replayed: Replayed) -> list[str]:
     notes = [*_notes_on_servers(replayed)]
+    if replayed.target_file is not None:
+        notes.append(f"The {replayed.target_file}.")
     if replayed.other_version:
         notes.append(
             f"The journal names version {replayed.other_version} as its maker; it was checked by "

@@ -110,7 +110,7 @@ class CanaryReplies:
     def reply(self, name: str) -> Reply | None:
         """Return the model's reply to a canary; None if there is none, or the host blocked it."""
         result = self.results.get(name)
-        is_models = isinstance(result, Reply) and result.block_message is None
+        is_models = isinstance(result, Reply) and result.block is None
         return result if is_models and isinstance(result, Reply) else None
 
     def text(self, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Start the server of an organism in a child process, and stop it."""
+"""Start the server of an organism or a GGUF file in a child process, and stop it."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ from uncensoring_chinese_models.config import (
 from uncensoring_chinese_models.errors import LocalModelError
 from uncensoring_chinese_models.models.local import server
 from uncensoring_chinese_models.models.local.catalogue import PREFIX, find_organism
+from uncensoring_chinese_models.models.local.gguf import PREFIX as GGUF
+from uncensoring_chinese_models.models.local.gguf import path_of
 from uncensoring_chinese_models.models.local.known import SMOLLM2, find_known
 from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.models.protocols import Notice
@@ -38,7 +40,11 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.protocols import Notify
 
 MAX_START_S = 120.0
-"""Max seconds for loading the model."""
+"""Max seconds for loading a small model."""
+_READ_BYTES_PER_S = 30e6
+"""A slow disk; a large model has more time to load."""
+PROMPT_TOKENS = 1024
+"""Room for a prompt beside the completion of a GGUF file."""
 _MAX_END_S = 2.0
 _WATCH_S = 0.5
 _THREADS_SLEEP = {"OMP_WAIT_POLICY": "PASSIVE", "GOMP_SPINCOUNT": "1000"}
@@ -49,7 +55,7 @@ _LOG_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A running server of an organism."""
+    """A running server of a model."""
 
     model: str
     base_url: str
@@ -64,40 +70,50 @@ async def serve(
     *,
     port: int = 0,
     threads: int | None = None,
+    max_tokens: int = 0,
     cache: Path | None = None,
 ) -> AsyncIterator[Served]:
-    """Serve an organism for as long as the context is open.
+    """Serve a model of this machine for as long as the context is open.
 
     Args:
-        name: the organism's name, with or without ``organism/``.
+        name: ``gguf/NAME_OR_PATH``, or an organism's name, with or without ``organism/``.
         notify: called when the weights have to be fetched first.
         port: port on 127.0.0.1; by default a free one.
         threads: number of threads; by default one for each free core.
+        max_tokens: max tokens of a completion of a GGUF file.
         cache: folder of the weights; by default the user's cache folder.
 
     Raises:
-        ConfigError: there is no such organism.
+        ConfigError: there is no such organism or file.
         LocalModelError: it cannot be served; the message says why and what to do.
     """
-    organism = find_organism(name)
     refuse_without_runtime()
-    _check_adapter(organism)
-    weights = await asyncio.to_thread(
-        find_weights, cache, starting=lambda: notify(Notice(_fetching_words()))
-    )
+    tokens = server.TOKENS_PER_SLOT
+    if name.startswith(GGUF):
+        model, weights, adapter = name, path_of(name).absolute(), None
+        tokens = max(tokens, max_tokens + PROMPT_TOKENS)
+    else:
+        organism = find_organism(name)
+        _check_adapter(organism)
+        weights = await asyncio.to_thread(
+            find_weights, cache, starting=lambda: notify(Notice(_fetching_words()))
+        )
+        model, adapter = PREFIX + organism.name, organism.adapter
     order = server.Order(
-        model=PREFIX + organism.name,
+        model=model,
         weights=str(weights),
-        adapter=None if organism.adapter is None else str(organism.adapter),
+        adapter=None if adapter is None else str(adapter),
         key=secrets.token_hex(24),
         port=port,
         threads=threads or free_cores(),
+        tokens_per_slot=tokens,
     )
     remember_secret(order.key)  # the server may repeat it, in an answer or in its log
     with tempfile.TemporaryFile() as log:
         process = _start(log)
         try:
-            address = await asyncio.to_thread(_address, process, order, log)
+            max_start_s = MAX_START_S + weights.stat().st_size / _READ_BYTES_PER_S
+            address = await asyncio.to_thread(_address, process, order, log, max_start_s)
             yield Served(order.model, f"{address}/v1", order.key, process)
         finally:
             _end(process)
@@ -122,8 +138,8 @@ async def serve_until_stopped(
 
 
 def refuse_without_runtime() -> None:
-    """Raise MissingExtraError if the library that serves organisms is not installed."""
-    with require_extra("local", "Serving an organism"):
+    """Raise MissingExtraError if the library that serves models is not installed."""
+    with require_extra("local", "Serving a model on this machine"):
         if importlib.util.find_spec("xllamacpp") is None:
             raise ImportError(name="xllamacpp")
 
@@ -170,7 +186,9 @@ def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
     )
 
 
-def _address(process: subprocess.Popen[bytes], order: server.Order, log: IO[bytes]) -> str:
+def _address(
+    process: subprocess.Popen[bytes], order: server.Order, log: IO[bytes], max_start_s: float
+) -> str:
     """Send the order and wait for the address; raise LocalModelError if there is none."""
     if process.stdin is None or process.stdout is None:
         raise AssertionError("unreachable")
@@ -178,12 +196,12 @@ def _address(process: subprocess.Popen[bytes], order: server.Order, log: IO[byte
         process.stdin.write(order.to_line().encode("ascii"))
         process.stdin.flush()
     with process.stdout as answer:
-        ready, _, _ = select.select([answer], [], [], MAX_START_S)
+        ready, _, _ = select.select([answer], [], [], max_start_s)
         line = answer.readline() if ready else b""
     if line:
         return str(strict_json.loads(line)["address"])
     if not ready:
-        problem = f"was not ready within {MAX_START_S:.0f} s"
+        problem = f"was not ready within {max_start_s:.0f} s"
     else:
         problem = f"ended with code {process.wait(_MAX_END_S)} while it started"
     raise LocalModelError(f"The server of {order.model} {problem}: {_reason(log)}")

@@ -19,7 +19,7 @@ from uncensoring_chinese_models import strict_json
 SLOTS = 8
 """Max requests at once."""
 TOKENS_PER_SLOT = 1024
-"""Max tokens of a prompt and its completion together."""
+"""Max tokens of a prompt and its completion together, if the order does not say more."""
 _NO_ORIGIN = "https://no-web-page.invalid"
 """The only web origin that may read answers in a browser: one that cannot exist."""
 
@@ -35,6 +35,7 @@ class Order:
     key: str
     port: int
     threads: int
+    tokens_per_slot: int
 
     def to_line(self) -> str:
         """Write it as one line."""
@@ -88,7 +89,7 @@ def _start(order: Order) -> Any:
     if order.adapter is not None:
         settings.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(order.adapter, 1.0)]
     settings.n_parallel = SLOTS
-    settings.n_ctx = SLOTS * TOKENS_PER_SLOT
+    settings.n_ctx = SLOTS * order.tokens_per_slot
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = order.threads
     # A partly cached prompt is computed in other steps, whose rounding can change the sampled words.
     settings.cache_prompt = False

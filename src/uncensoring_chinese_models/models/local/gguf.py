@@ -1,0 +1,70 @@
+"""The GGUF files of targets: ``gguf/NAME`` of a known model that was fetched, or ``gguf/PATH``."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from uncensoring_chinese_models.errors import ConfigError
+from uncensoring_chinese_models.models.local.gguf_header import Header, read_header
+from uncensoring_chinese_models.models.local.known import known_models
+from uncensoring_chinese_models.models.local.rendering import Rendered, render_template
+from uncensoring_chinese_models.models.local.weights import stored_file
+
+PREFIX = "gguf/"
+"""How the model name of a GGUF file begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class GgufFile:
+    """A whole text model in one file."""
+
+    path: Path
+    sha256: str
+    header: Header
+    rendered: Rendered | None
+    """What its chat template writes; None if it has none, or it cannot be rendered."""
+
+
+def path_of(model: str) -> Path:
+    """Return the path of the file that ``gguf/NAME_OR_PATH`` names."""
+    named = model.removeprefix(PREFIX)
+    known = known_models().get(named)
+    return Path(named).expanduser() if known is None else stored_file(known)
+
+
+def find_gguf(model: str) -> GgufFile:
+    """Return the file of a target, read and checked.
+
+    Raises:
+        ConfigError: there is no such file, or it is not a whole text model, or not the known one.
+    """
+    path, known = path_of(model), known_models().get(model.removeprefix(PREFIX))
+    if not path.exists():
+        if known is not None:
+            raise ConfigError(
+                f"{model} is not here; 'ucm model get {known.name}' fetches it ({known.megabytes}). "
+                "Nothing was started."
+            )
+        raise ConfigError(
+            f"{model}: there is no file {path}, and 'ucm model list' has no model of this name; "
+            "nothing was started."
+        )
+    header = read_header(path)
+    stat = path.stat()
+    sha256 = _sha256(path, (stat.st_size, stat.st_mtime_ns, stat.st_ino))
+    if known is not None and sha256 != known.sha256:
+        raise ConfigError(
+            f"{path} is not {known.name}: its sha256 is {sha256}, expected {known.sha256}; nothing was "
+            f"started. 'ucm model get {known.name}' fetches it anew."
+        )
+    return GgufFile(path, sha256, header, render_template(header))
+
+
+@cache
+def _sha256(path: Path, _state: tuple[int, ...]) -> str:
+    """Return the hash of a file, computed once as long as the file stays as it is."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
