@@ -13,7 +13,7 @@ from uncensoring_chinese_models.cli.compare import compare
 from uncensoring_chinese_models.cli.doctor import doctor, templates
 from uncensoring_chinese_models.cli.export import export
 from uncensoring_chinese_models.cli.facts import check_facts, list_facts, show_facts
-from uncensoring_chinese_models.cli.judge import judge, label
+from uncensoring_chinese_models.cli.judge import judge, label, stance
 from uncensoring_chinese_models.cli.local import (
     get_model,
     list_models,
@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, Callable[..., int] | Group] = {
     "probe": probe,
     "judge": judge,
     "label": label,
+    "stance": stance,
     "compare": compare,
     "doctor": doctor,
     "score": score,

@@ -1,22 +1,35 @@
-"""The commands `judge` and `label`: classify a run's samples, by rules and judges or by hand."""
+"""The commands `judge`, `label` and `stance`: classify a run's samples, or any replies."""
 
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
+import tempfile
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models.cli.output import Output, our_name, print_notice
-from uncensoring_chinese_models.errors import AuditToolError, ConfigError, InterruptedRunError
+from uncensoring_chinese_models import strict_json
+from uncensoring_chinese_models.cli.output import Output, our_name, print_json, print_notice
+from uncensoring_chinese_models.config import redact_message
+from uncensoring_chinese_models.domain import ASKING_ARM, STANCES
+from uncensoring_chinese_models.errors import (
+    AuditToolError,
+    ConfigError,
+    InterruptedRunError,
+    UsageError,
+)
 from uncensoring_chinese_models.stats import beside, in_words
-from uncensoring_chinese_models.text import escape
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import BinaryIO
 
     from uncensoring_chinese_models.config import AuditConfig
+    from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.measure import (
         Cell,
         Choice,
@@ -29,6 +42,7 @@ if TYPE_CHECKING:
         Panel,
         RunJudged,
     )
+    from uncensoring_chinese_models.text import Recognised
 
 WEAK_AGREEMENT = 0.4
 """Below this alpha of judges and patterns, the screen shows a warning."""
@@ -158,6 +172,122 @@ def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
     fields = accuracy_to_json(task, labels, found)
     path = write_accuracy(task, labels, fields)
     return output.finish([*accuracy_lines(labels, found), f"Kept in {escape(str(path))}"], fields)
+
+
+# --- replies from anywhere ----------------------------------------------------------------------
+
+
+class _WrongLineError(Exception):
+    """A line does not hold a reply; the message goes on from its number."""
+
+
+class _Asked(NamedTuple):
+    """A reply, and the question that it replies to."""
+
+    question: str | None
+    reply: str
+
+
+def stance(file: str, *, json: bool = False) -> int:
+    """Say of replies whether they answer or withhold, as this program does of a run's samples.
+
+    Each line of the file is a JSON object, {"question": "...", "reply": "..."}. The question may be
+    missing; a reply that is null or empty is not judged; other keys are ignored. All lines are
+    checked before the first is printed, and printed in their order. Nothing is sent anywhere.
+
+    Args:
+        file (FILE.jsonl): the replies; - reads standard input.
+        json: print one JSON object for each line: stance, withheld_probability (null where no model
+            was asked), judged, words (those that decided) and by.
+    """
+    from uncensoring_chinese_models.audit import (  # noqa: PLC0415
+        Received,
+        rate_of_withholding,
+        recognise_sample,
+    )
+
+    counts: Counter[Received] = Counter()
+    with _opened(file) as lines:
+        for _ in _replies(lines, file):
+            pass
+        lines.seek(0)
+        if not json:
+            print(_ROW.format("line", "stance", "withheld", "by", "words").rstrip())
+        for number, asked in enumerate(_replies(lines, file), 1):
+            found = recognise_sample("complete", ASKING_ARM, asked.reply, "", asked.question)
+            counts[Received("complete", found.stance)] += 1
+            if json:
+                print_json(_stance_as_json(found))
+            else:
+                print(redact_message(_stance_row(number, found)))
+    if not json:
+        print(f"Withheld: {in_words(rate_of_withholding(counts), 'judged replies')}")
+    return 0
+
+
+_ROW = "{:>7}  {:<13}  {:>8}  {:<7}  {}"
+_MAX_CUE_CHARACTERS = 60
+
+
+def _stance_as_json(found: Recognised) -> Json:
+    return {
+        "stance": found.stance,
+        "withheld_probability": found.probability,
+        "judged": STANCES[found.stance].is_judged,
+        "words": found.cue,
+        "by": found.by,
+    }
+
+
+def _stance_row(number: int, found: Recognised) -> str:
+    chance = "-" if found.probability is None else f"{found.probability:.2f}"
+    words = preview(found.cue, _MAX_CUE_CHARACTERS) if found.cue else ""
+    return _ROW.format(number, found.stance, chance, found.by or "-", words).rstrip()
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """Open a file that can be read twice; what comes by standard input is kept while it is read."""
+    if name == "-":
+        with tempfile.TemporaryFile() as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+            kept.seek(0)
+            yield kept
+        return
+    try:
+        file = Path(name).open("rb")  # noqa: SIM115 -- closed below
+    except OSError as err:
+        raise UsageError(f"{name} cannot be read: {err.strerror}; nothing was judged.") from err
+    with file:
+        if not file.seekable():
+            raise UsageError(f"{name} cannot be read twice; give it on standard input, as -.")
+        yield file
+
+
+def _replies(lines: BinaryIO, name: str) -> Iterator[_Asked]:
+    """Yield the reply of each line; a wrong line is refused by its number."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield _reply(line)
+        except _WrongLineError as err:
+            where = "standard input" if name == "-" else name
+            raise UsageError(
+                f"{where}: line {number} {err}; nothing was judged. Each line is a JSON object with "
+                "a reply, and a question if there is one."
+            ) from None
+
+
+def _reply(line: bytes) -> _Asked:
+    try:
+        told = strict_json.loads_leniently(line)
+    except (ValueError, RecursionError) as err:
+        raise _WrongLineError(f"is not JSON ({preview(str(err), 100)})") from None
+    if not isinstance(told, dict) or "reply" not in told:
+        raise _WrongLineError('is not an object with the key "reply"')
+    for key in ("question", "reply"):
+        if not isinstance(told.get(key), str | None):
+            raise _WrongLineError(f"has a {key} that is not a text")
+    return _Asked(told.get("question"), told["reply"] or "")
 
 
 # --- a judged run, line by line -----------------------------------------------------------------

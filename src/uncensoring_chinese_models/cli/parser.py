@@ -22,6 +22,10 @@ from uncensoring_chinese_models.text import preview
 
 # The hyphen, and the characters that text editors and chat programs replace it with.
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+_STDIN = "-"
+"""The word for standard input."""
+_NO_SEPARATOR = ["--", "--separator=\0"]
+"""Tells Fire that a dash is a word like others; no word holds this character."""
 _COMMON_ROWS = [("-h, --help", "show this help."), ("--version", "show the version.")]
 _WIDTH = 80
 
@@ -168,7 +172,7 @@ def _check(command: _Command, words: Sequence[str]) -> list[str]:
     pending, plain, given = deque(words), list[str](), dict[str, str]()
     while pending:
         word = pending.popleft()
-        if word.startswith(tuple(_DASHES)):
+        if word.startswith(tuple(_DASHES)) and word != _STDIN:
             flag, value = _take_option(command, word, pending)
             if flag in given:
                 raise UsageError(f"{flag} is given twice")
@@ -231,7 +235,9 @@ def _call_through_fire(command: _Command, words: list[str]) -> int:
         name = _flag_of(option.name).replace("-", "_")
         fire.decorators.SetParseFn(option.kind.convert, name)(call)
     try:
-        code = fire.Fire(call, command=words, name=command.title, serialize=lambda _: None)
+        code = fire.Fire(
+            call, command=[*words, *_NO_SEPARATOR], name=command.title, serialize=lambda _: None
+        )
     except fire.core.FireExit as error:
         raise UsageError(f"Fire did not accept the words of '{command.title}'") from error
     return 0 if code is None else int(code)
