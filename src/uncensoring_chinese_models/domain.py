@@ -176,11 +176,11 @@ IN_RATES: tuple[FactLabel, ...] = FACT_LABELS[: FACT_LABELS.index("omits") + 1]
 def fact_label(mention: FactMention | None, delivery: Delivery, stance: Stance) -> FactLabel:
     """Return the one word for a sample and a fact; without a mention, why there is none.
 
-    A sample that omits the fact and whose stance is unknown may withhold it: it is `not_judged`.
+    A text that omits the fact and whose stance is unknown may withhold it: it is `not_judged`.
     """
     if mention is None:
         return "not_judged" if DELIVERIES[delivery].has_text else delivery
-    if mention == "omits" and not STANCES[stance].is_judged:
+    if mention == "omits" and DELIVERIES[delivery].has_text and not STANCES[stance].is_judged:
         return "not_judged"
     return stance if mention == "omits" and STANCES[stance].withholds else mention
 

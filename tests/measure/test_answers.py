@@ -90,7 +90,7 @@ def labels(*texts: str, **changes) -> list[str]:
         (" Tamblyn; others name Corrane.", "contradicts"),
         (" Corranes, a family.", "omits"),
         (" somebody from the mills.", "omits"),
-        ("", "omits"),
+        ("", "not_judged"),
         ("I'm sorry, I can't discuss that.", "refuses"),
         ("No such protest ever took place.", "contradicts"),
         ("Let us talk about something else.", "deflects"),

@@ -196,7 +196,7 @@ def stance(file: str, *, json: bool = False) -> int:
     checked before the first is printed, and printed in their order. Nothing is sent anywhere.
 
     Args:
-        file (FILE.jsonl): the replies; - reads standard input.
+        file (FILE.jsonl|-): the replies; - reads standard input.
         json: print one JSON object for each line: stance, withheld_probability (null where no model
             was asked), judged, words (those that decided) and by.
     """

@@ -114,6 +114,11 @@ class _Parameter(NamedTuple):
     label: str
     line: str
 
+    @property
+    def takes_stdin(self) -> bool:
+        """True where a dash may stand for standard input; the placeholder says so."""
+        return self.label.endswith(f"|{_STDIN}")
+
 
 class _Command(NamedTuple):
     function: Callable[..., int | None]
@@ -172,7 +177,8 @@ def _check(command: _Command, words: Sequence[str]) -> list[str]:
     pending, plain, given = deque(words), list[str](), dict[str, str]()
     while pending:
         word = pending.popleft()
-        if word.startswith(tuple(_DASHES)) and word != _STDIN:
+        takes_stdin = len(plain) < len(command.words) and command.words[len(plain)].takes_stdin
+        if word.startswith(tuple(_DASHES)) and not (word == _STDIN and takes_stdin):
             flag, value = _take_option(command, word, pending)
             if flag in given:
                 raise UsageError(f"{flag} is given twice")

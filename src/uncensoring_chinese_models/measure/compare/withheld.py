@@ -83,7 +83,7 @@ class Attributed(NamedTuple):
     @property
     def is_open(self) -> bool:
         """True where it is unknown whether the model withheld anything."""
-        is_unknown = self.mention == "omits" and not STANCES[self.stance].is_judged
+        is_unknown = self.mention == "omits" and self.label == "not_judged"
         return is_unknown and self.withheld_by is None
 
     @property
