@@ -183,18 +183,40 @@ def parts(reply):
     ]
 
 
+def parts_and_pieces(reply):
+    reply["choices"][0]["message"]["content"] = [
+        {"type": "text", "text": KEY[:9]},
+        {"type": "text", "text": KEY[9:26]},
+        {"type": "text", "text": KEY[26:] + " end"},
+    ]
+
+
+def halves_in_fields(reply):
+    reply["id"], reply["provider"] = KEY[HALF:], KEY[:HALF]
+
+
 def logprobs(reply):
     content = [{"token": char, "logprob": -1.0} for char in KEY]
     reply["choices"][0]["logprobs"] = {"content": content}
 
 
-async def test_key_that_is_split_over_parts_of_a_text_is_removed():
-    """It is looked for again after the parts are joined."""
-    with saying(parts) as provider:
+@pytest.mark.parametrize("split", [parts, parts_and_pieces])
+async def test_key_that_is_split_over_parts_of_a_text_is_removed(split):
+    """It is looked for again after the parts are joined, and no piece was cut out of it before."""
+    with saying(split) as provider:
         async with reaching(provider) as api:
             reply = await api.complete(call())
 
     assert reply.text == "[key] end"
+
+
+async def test_halves_of_a_key_in_two_fields_are_removed():
+    """Whichever comes first, and whatever fields are between them."""
+    with saying(halves_in_fields) as provider:
+        async with reaching(provider) as api:
+            reply = await api.complete(call())
+
+    assert (reply.generation_id, reply.provider) == ("[key]", "[key]")
 
 
 async def test_key_in_tokens_is_removed():
@@ -218,11 +240,13 @@ async def test_key_of_another_endpoint_is_removed():
 async def test_key_in_the_list_of_models_is_removed():
     """The names are shown in warnings."""
     with saying(lambda reply: None) as provider:
-        provider.models = [*provider.models, type(provider.models[0])(f"a/{KEY}")]
+        known = type(provider.models[0])
+        names = (f"a/{KEY}", f"a/{KEY[:HALF]}/b/{KEY[HALF:]}")
+        provider.models = [*provider.models, *map(known, names)]
         async with reaching(provider) as api:
             listed = await api.catalogue()
 
-    assert "a/[key]" in listed
+    assert {"a/[key]", "a/[key]/b/[key]"} <= listed.keys()
     assert traces(str(list(listed)).encode(), KEY) == []
 
 

@@ -57,6 +57,8 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "some HTML entities": _second("&#x{0:X};"),
     "HTML entities twice": lambda key: html.escape(_second("&#{0};")(key)),
     "hex": lambda key: key.encode().hex(),
+    "hex of reversed": lambda key: key[::-1].encode().hex(),
+    "reversed hex": lambda key: key.encode().hex()[::-1],
     "hex dump": lambda key: key.encode().hex(" ").upper(),
     "hex numbers": lambda key: ", ".join(map(hex, key.encode())),
     "numbers": lambda key: str(list(key.encode())),
@@ -65,6 +67,7 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     **{f"base64 after {n}": _b64("B" * n) for n in range(3)},
     **{f"base64url after {n}": _b64("B" * n, url=True) for n in range(3)},
     "base64 of a header": _b64("Authorization: Bearer "),
+    "base64 reversed": lambda key: _b64("")(key)[::-1],
     "base64 of UTF-16": _b64("Bearer ", charset="utf-16-le"),
     "base64 twice": lambda key: base64.b64encode(_b64("Bearer ")(key).encode()).decode(),
     "base64 in lines": lambda key: base64.encodebytes(
@@ -88,6 +91,30 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
 """How a key may be written."""
 
 
+def _halves(text: str) -> tuple[str, str]:
+    return text[: len(text) // 2], text[len(text) // 2 :]
+
+
+APART: Mapping[str, Callable[[str], str]] = {
+    "halves": lambda key: "one {} two {}".format(*_halves(key)),
+    "second half first": lambda key: "{1} ends it, {0} begins it".format(*_halves(key)),
+    "reversed halves": lambda key: "{} and {}".format(*(each[::-1] for each in _halves(key))),
+    "halves in upper case": lambda key: "{} AND {}".format(*_halves(key.upper())),
+    "halves of hex": lambda key: "{} or {}".format(*_halves(key.encode().hex())),
+    "halves of base64": lambda key: "{} or {}".format(*_halves(_b64("")(key))),
+    "lines": lambda key: "\n".join(f"{at:04} {key[at : at + 16]}" for at in range(0, len(key), 16)),
+    "hex dump with text": lambda key: "\n".join(
+        f"{at:08x}  {key[at : at + 16].encode().hex(' ')}  |{key[at : at + 16]}|"
+        for at in range(0, len(key), 16)
+    ),
+}
+"""How the parts of a key may be written apart from each other."""
+
+
+_PIECE = 16
+"""So much of a key is more than a server shows of it."""
+
+
 def traces(content: bytes, key: str) -> list[str]:
     """Name the encodings in which a key stands in some bytes, by other means than the program's."""
     raw = content.decode("utf-8", "replace")
@@ -98,6 +125,11 @@ def traces(content: bytes, key: str) -> list[str]:
         short = _squeeze(form)
         if form in text or (len(short) > 9 and short in squeezed):
             found.append(name)
+    for each in (key, key[::-1]):
+        blocks = (each[at : at + _PIECE // 2] for at in range(0, len(key), _PIECE // 2))
+        if any(block in text for block in blocks):  # each piece holds one, and it is seldom there
+            pieces = (each[at : at + _PIECE] for at in range(len(key) - _PIECE + 1))
+            found += ["a piece"] * any(piece in text for piece in pieces)
     runs = set(re.findall(r"[A-Za-z0-9+/_-]{20,}", text))
     decoded = [_decoded(run[at:]) for run in runs for at in range(4)]
     found += ["base64"] * any(key.encode() in each for each in decoded)
@@ -179,7 +211,8 @@ class _Echo:
 
 def everywhere(*keys: str, charset: str = "utf-8", at_once: int = 9) -> Callable[[Plan], Plan]:
     """Return what puts forms of these keys, in turn, into every text of a response and around it."""
-    return _Echo([written(key) for key in keys for written in ENCODINGS.values()], charset, at_once)
+    ways = [*ENCODINGS.values(), *APART.values()]
+    return _Echo([written(key) for key in keys for written in ways], charset, at_once)
 
 
 def _in_turn(text: str, some: Callable[[], str]) -> str | None:

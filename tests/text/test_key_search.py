@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.provider.echo import ENCODINGS
+from tests.provider.echo import APART, ENCODINGS
 from uncensoring_chinese_models.text import find_keys, looks_like_key, replace_spans
 
 KEYS = {
@@ -92,11 +92,38 @@ def test_key_without_letters_destroys_no_text(key):
     assert find_keys("A text -- of course -- ab. " * 10, [key]) == []
 
 
-def test_part_of_a_key_is_not_the_key():
+def test_beginning_of_a_key_is_not_the_key():
     """Servers show the first characters of a key, and models write its prefix."""
-    key = KEYS["OpenAI"]
+    text = (
+        f"sk-proj-9fQz... and {KEYS['OpenAI'][:15]}, {KEYS['OpenAI'][-15:]}, {KEYS['sixteen'][:11]}"
+    )
 
-    assert marked(f"sk-proj-9fQz... and {key[:20]}", key) == f"sk-proj-9fQz... and {key[:20]}"
+    assert marked(text, *KEYS.values()) == text
+
+
+@pytest.mark.parametrize("written", APART.values(), ids=APART)
+@pytest.mark.parametrize("name", ["OpenRouter", "OpenAI"])
+def test_pieces_of_a_key_are_found_whatever_stands_between(name, written):
+    """Halves in any order, and lines of a dump; what is left is less than a piece."""
+    key = KEYS[name]
+    text = written(key)
+
+    left = marked(text, key)
+
+    for each in (key, key[::-1]):
+        forms = (each, each.encode().hex(), each.encode().hex(" "))
+        for form, long in zip(forms, (16, 32, 48), strict=True):
+            pieces = {form[at : at + long] for at in range(len(form) - long + 1)}
+            assert not any(piece in left for piece in pieces), left
+    assert left.count("[key]") > 1
+
+
+def test_words_that_are_also_in_a_key_are_no_piece_of_it():
+    """A key that someone made of words takes none of them out of a text, however they are joined."""
+    text = "A lantern-archive of Qinghe, lantern archive of 1931 -- lantern_archive"
+
+    assert find_keys(text, ["lantern-archive-of-qinghe-1931-test-key"]) == []
+    assert find_keys("-" * 200, ["a-----------------------------bcdefghijklm"]) == []
 
 
 def test_ordinary_texts_hold_no_key():

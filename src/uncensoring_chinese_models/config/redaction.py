@@ -43,26 +43,30 @@ def redact_message(text: str) -> str:
     return redact(text)
 
 
-def redact_parts(texts: list[str]) -> list[str]:
+def redact_parts(texts: list[str], *, in_pieces: bool = True) -> list[str]:
     """Return the texts without keys, even if a key begins in one text and ends in a later one."""
     if not _known:
         return texts
-    spans = find_keys("".join(texts), _known)
+    spans = find_keys("".join(texts), _known, in_pieces=in_pieces)
     return replace_spans(texts, spans, KEY_MARK) if spans else texts
 
 
 def redact_json(value: Any) -> Any:
-    """Return parsed JSON without keys in its texts, names and long numbers; it is changed in place."""
+    """Return parsed JSON without keys in its texts, names and long numbers; it is changed in place.
+
+    Pieces of keys stay: the texts may be joined, and are searched again as they are stored.
+    """
     if not _known:
         return value
     held = [value]
     places, mappings = _texts_and_mappings(held)
     before = [str(container[at]) for container, at in places]
-    for (container, at), old, new in zip(places, before, redact_parts(before), strict=True):
+    after = redact_parts(before, in_pieces=False)
+    for (container, at), old, new in zip(places, before, after, strict=True):
         if new != old:
             container[at] = new
     names = [name for mapping in mappings for name in mapping]
-    clean = redact_parts(names)
+    clean = redact_parts(names, in_pieces=False)
     if clean is not names:
         renamed = iter(clean)
         for mapping in mappings:

@@ -106,7 +106,7 @@ class HttpApi:
         try:
             listed = strict_json.loads_leniently(raw.body) if raw.status == 200 else {"data": []}
             entries = redact_json(listed)["data"]
-            return {str(entry["id"]): _price(entry.get("pricing")) for entry in entries}
+            return {redact(str(entry["id"])): _price(entry.get("pricing")) for entry in entries}
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise TransientError("the server's list of models is not readable") from None
 

@@ -3,11 +3,15 @@
 A text is searched as it is, and again with its escapes decoded (JSON, percent, HTML, look-alike
 characters). Each time only its ASCII letters and digits are compared, without their case, so that
 neither separators nor invisible characters between them matter. Every step takes linear time.
+
+Nearly a whole key counts in every encoding; a piece of one counts in the most common encodings, so
+that the halves of a key are found whatever stands between them and whichever comes first.
 """
 
 from __future__ import annotations
 
 import base64
+import math
 import re
 import sys
 import unicodedata
@@ -28,6 +32,8 @@ MIN_FORM_LENGTH = 12
 """A form with fewer letters and digits would be found by chance."""
 ENOUGH = 0.75
 """Part of a key that counts as the key: servers quote keys cut short."""
+PIECE = 16
+"""So many characters of a key in a row count, too; half of it if it is shorter than two pieces."""
 _DECODINGS = 3
 _URL_SAFE = str.maketrans("+/", "-_")
 _KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz"
@@ -50,12 +56,18 @@ def looks_like_key(text: str) -> bool:
     return _LIKE_A_KEY.search(text) is not None
 
 
-def find_keys(text: str, keys: Iterable[str]) -> list[Span]:
+def find_keys(text: str, keys: Iterable[str], *, in_pieces: bool = True) -> list[Span]:
     """Return where the keys stand in a text, in order and without overlaps.
 
     Keys shorter than `MIN_SECRET_LENGTH` are not looked for.
+
+    Args:
+        text: where to search.
+        keys: what to search for.
+        in_pieces: whether pieces count. Not in texts that are yet to be joined: with a piece cut
+            out of its middle, a key would no longer be found whole.
     """
-    forms = [form for key in keys for form in _forms(key)]
+    forms = [form for key in keys for form in _forms(key) if in_pieces or not form.is_piece]
     return _merged(_find(text, forms)) if forms else []
 
 
@@ -85,36 +97,67 @@ def replace_spans(texts: list[str], spans: list[Span], mark: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """The letters and digits of a key in one encoding, and the middle part that is searched for."""
+    """A key in one encoding, and the parts of it that are searched for."""
 
     whole: bytes
-    core: bytes
-    core_at: int
+    enough: int
+    """How much of it in a row counts."""
+    cores: tuple[tuple[int, bytes], ...]
+    """Parts with their places; every stretch that is long enough holds one of them."""
+    is_piece: bool = False
+    """Whether much less than three quarters of it is enough."""
+    is_exact: bool = False
+    """Whether what is no letter or digit counts, too: words of prose must not make up a piece."""
 
 
 @lru_cache(maxsize=64)
 def _forms(key: str) -> tuple[_Form, ...]:
     if len(key) < MIN_SECRET_LENGTH:
         return ()
-    made = []
-    for form in dict.fromkeys(map(_letters, _encodings(key))):
-        if len(form) >= MIN_FORM_LENGTH:
-            at = len(form) // 4  # so much may be missing on either side
-            made.append(_Form(form, form[at : at + len(form) // 2], at))
+    encoded = dict.fromkeys(map(_letters, _encodings(key)))
+    made = [_nearly_whole(form) for form in encoded if len(form) >= MIN_FORM_LENGTH]
+    if len(_letters(key)) < MIN_FORM_LENGTH:
+        return tuple(made)
+    share = max(MIN_FORM_LENGTH, min(PIECE, len(key) // 2)) / len(key)
+    exact = key.lower().encode("ascii", "replace")
+    made += [_in_pieces(each, share, is_exact=True) for each in (exact, exact[::-1])]
+    made += [_in_pieces(_letters(each), share) for each in _often_in_pieces(key.encode("utf-8"))]
     return tuple(made)
+
+
+def _nearly_whole(form: bytes) -> _Form:
+    at = len(form) // 4  # so much may be missing on either side
+    middle = form[at : at + len(form) // 2]
+    return _Form(form, math.ceil(ENOUGH * len(form)), ((at, middle),))
+
+
+def _in_pieces(form: bytes, share: float, *, is_exact: bool = False) -> _Form:
+    enough = math.ceil(share * len(form))
+    size = enough // 2
+    places = range(0, len(form) - size + 1, size)
+    cores = tuple((at, form[at : at + size]) for at in places)
+    return _Form(form, enough, cores, is_piece=True, is_exact=is_exact)
+
+
+def _often_in_pieces(content: bytes) -> Iterator[str]:
+    """Yield the encodings in which lines of a dump, or halves, are looked for."""
+    yield content.hex()
+    yield from _inside_longer_text(content, base64.b64encode, 6)
 
 
 def _encodings(key: str) -> Iterator[str]:
     numbers = key.encode("utf-8")
     utf16 = (key.encode("utf-16-le"), key.encode("utf-16-be"))
     yield from (key, key[::-1])
-    yield from (content.hex() for content in (numbers, *utf16))
+    yield from (content.hex() for content in (numbers, numbers[::-1], *utf16))
+    yield numbers.hex()[::-1]
     for pattern in ("{:d}", "{:03d}", "{:o}", "{:03o}", "{:08b}", "0x{:02x}", "x{:02x}", "u{:04x}"):
         yield "".join(map(pattern.format, numbers))
     for content in (numbers, *utf16, numbers[::-1]):
         yield from _inside_longer_text(content, base64.b64encode, 6)
         yield from _inside_longer_text(content, base64.b32encode, 5)
     for encoded in _inside_longer_text(numbers, base64.b64encode, 6):
+        yield encoded[::-1]
         for twice in (encoded, encoded.translate(_URL_SAFE)):
             yield from _inside_longer_text(twice.encode("ascii"), base64.b64encode, 6)
 
@@ -129,7 +172,11 @@ def _inside_longer_text(
 
 
 def _letters(text: str) -> bytes:
-    return text.encode("ascii", "replace").translate(_LOWER, _DROPPED)
+    return _letters_of(text.encode("ascii", "replace"))
+
+
+def _letters_of(data: bytes) -> bytes:
+    return data.translate(_LOWER, _DROPPED)
 
 
 # --- the search ---------------------------------------------------------------------------------
@@ -153,29 +200,32 @@ def _find(text: str, forms: list[_Form]) -> list[Span]:
 def _find_letters(text: str, forms: list[_Form]) -> list[Span]:
     """Return where a form stands if only letters and digits count."""
     data = _plain(text).encode("ascii", "replace")  # one byte for each character
-    letters = data.translate(_LOWER, _DROPPED)
-    hits = [hit for form in forms for hit in _hits(letters, form)]
+    letters = _letters_of(data)
+    written = data.lower()
+    exact = [hit for form in forms if form.is_exact for hit in _hits(written, form)]
+    found = [
+        hit for hit in exact if len(_letters_of(written[slice(*hit)])) >= ENOUGH * MIN_FORM_LENGTH
+    ]
+    hits = [hit for form in forms if not form.is_exact for hit in _hits(letters, form)]
     if not hits:
-        return []
+        return found
     places = array("I", compress(range(len(data)), data.translate(_IS_KEPT)))
-    return [(places[start], places[end - 1] + 1) for start, end in hits]
+    return found + [(places[start], places[end - 1] + 1) for start, end in hits]
 
 
-def _hits(letters: bytes, form: _Form) -> Iterator[Span]:
-    """Yield where enough of a form stands: its core, and as much around it as fits."""
-    core_at = letters.find(form.core)
-    while core_at >= 0:
-        before = form.whole[: form.core_at]
-        after = form.whole[form.core_at + len(form.core) :]
-        core_end = core_at + len(form.core)
-        start = core_at - _same(
-            letters[max(core_at - len(before), 0) : core_at][::-1], before[::-1]
-        )
-        end = core_end + _same(letters[core_end : core_end + len(after)], after)
-        is_enough = end - start >= ENOUGH * len(form.whole)
-        if is_enough:
-            yield start, end
-        core_at = letters.find(form.core, end if is_enough else core_at + 1)
+def _hits(data: bytes, form: _Form) -> Iterator[Span]:
+    """Yield where enough of a form stands: one of its cores, and as much around it as fits."""
+    for at, core in form.cores:
+        before, after = form.whole[:at][::-1], form.whole[at + len(core) :]
+        core_at = data.find(core)
+        while core_at >= 0:
+            core_end = core_at + len(core)
+            start = core_at - _same(data[max(core_at - at, 0) : core_at][::-1], before)
+            end = core_end + _same(data[core_end : core_end + len(after)], after)
+            is_enough = end - start >= form.enough
+            if is_enough:
+                yield start, end
+            core_at = data.find(core, end if is_enough else core_at + 1)
 
 
 def _same(one: bytes, other: bytes) -> int:
