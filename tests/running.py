@@ -11,6 +11,7 @@ from tests.provider import Ask, ScriptedTarget
 from tests.support import Watcher, make_config, write_config
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.errors import AuditToolError
+from uncensoring_chinese_models.models.canary import OPENING, QUESTION
 from uncensoring_chinese_models.runner.run import run_job
 from uncensoring_chinese_models.runs.journal import Journal
 
@@ -123,9 +124,26 @@ def is_target(body: dict[str, Any]) -> bool:
     return all(message["role"] != "system" for message in body.get("messages", []))
 
 
+def is_canary(body: dict[str, Any]) -> bool:
+    """Tell the harmless prompts that check a route from all others."""
+    return body.get("prompt") == OPENING or QUESTION in str(body.get("messages"))
+
+
+def canaries(provider: Provider, role: str = "") -> list[Request]:
+    """Return the harmless prompts of one side, or of both."""
+    made = [each for each in provider.requests if each.method == "POST" and is_canary(each.body)]
+    return [each for each in made if role in ("", _role(each.body["model"]))]
+
+
+def _role(model: str) -> str:
+    return "auditor" if model.startswith("anthropic/") else "target"
+
+
 def asked(provider: Provider, role: str) -> list[Request]:
-    """Return the requests of one side."""
-    made = [each for each in provider.requests if each.method == "POST"]
+    """Return the requests of one side, but for the harmless prompts."""
+    made = [
+        each for each in provider.requests if each.method == "POST" and not is_canary(each.body)
+    ]
     return [each for each in made if is_target(each.body) == (role == "target")]
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from uncensoring_chinese_models.errors import ClientError
+    from uncensoring_chinese_models.errors import ClientError, FailureReason
 
 Role = Literal["auditor", "target", "judge"]
 Purpose = Literal[
@@ -20,6 +20,7 @@ Purpose = Literal[
     "schema_fallback",
     "closing",
     "sample",
+    "canary",
     "doctor",
     "tokens",
     "likelihood",
@@ -89,10 +90,12 @@ DELIVERIES: dict[Delivery, DeliveryTraits] = {
     "truncated": DeliveryTraits(
         "…", "cut off at max_tokens before anything was withheld", has_text=True
     ),
-    "empty": DeliveryTraits("-", "nothing came back"),
+    "empty": DeliveryTraits("-", "no reply came: nothing, or thoughts alone"),
     "blocked": DeliveryTraits("B", "the host blocked it", by_host=True),
-    "suspected_block": DeliveryTraits("S", "it looks as if the host cut it short", by_host=True),
-    "replaced": DeliveryTraits("P", "it looks as if the host replaced the text", by_host=True),
+    "suspected_block": DeliveryTraits(
+        "S", "perhaps the host cut it short or wrote it", by_host=True
+    ),
+    "replaced": DeliveryTraits("P", "the host replaced the text or a part of it", by_host=True),
     "failed": DeliveryTraits("X", "the call failed"),
 }
 """Did text arrive? Each sample has one delivery."""
@@ -266,8 +269,8 @@ def font_region(language: str) -> str:
 class CallKey:
     """Which call of a run this is; the same in every replay.
 
-    ``ordinal`` counts re-asks in a turn; ``arm`` (the name of a canary, or of a judge's request) and
-    ``sample`` tell samples.
+    ``ordinal`` counts re-asks in a turn, and is 1 for the canary of a closing request; ``arm`` (the name
+    of a canary, or of a judge's request) and ``sample`` tell samples.
     """
 
     iteration: int
@@ -322,6 +325,14 @@ class Token(NamedTuple):
     logprob: float | None = None
     is_whole: bool = True
     """False for a part of a character."""
+
+
+_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "context"})
+
+
+def is_cut(finish_reason: str | None, native: str | None = None) -> bool:
+    """Return whether the text was cut at the token limit, by the host's own reason or the server's."""
+    return any(each is not None and each.casefold() in _CUT for each in (native, finish_reason))
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +421,10 @@ class Sample:
     """What it wrote after closing that turn."""
     delivery: Delivery
     timestamp: str
+    reply_start: int = 0
+    """Where the reply begins in `own_words`: thoughts stand before it."""
+    reply_end: int | None = None
+    """Where it ends: what the host put in its place, or behind it, follows. None: at the end."""
     role_tokens_in_prompt: tuple[str, ...] = ()
     """Role tokens inside the probe: the model may have seen other turns than the arm says."""
     finish_reason: str | None = None
@@ -425,19 +440,34 @@ class Sample:
     cost_usd: Decimal | None = None
     latency_s: float = 0.0
     error: str | None = None
-    """Why the call failed, or the host's words when its policy blocked it."""
+    """Why the call failed, or the host's words when its policy blocked or replaced the text."""
+    failure: FailureReason | None = None
+    """Whether a failed call was refused for a reason that nothing explains."""
+    block_shape: str | None = None
+    block_stage: BlockStage | None = None
+    blocked_by: BlockedBy | None = None
     partial_text: str | None = None
     """What the model had written before an error; never an answer."""
 
     @property
-    def is_hosts_text(self) -> bool:
-        """True where the host wrote the text in place of the target."""
-        return is_hosts_text(self.delivery, self.error)
+    def target_words(self) -> str:
+        """What the target itself wrote in the sampled turn, thoughts included."""
+        return self.own_words[: self.reply_end]
+
+    @property
+    def said(self) -> str:
+        """The target's words with its thoughts blanked out, so that offsets stay the same."""
+        return blank_thoughts(self.target_words, self.reply_start)
+
+    @property
+    def has_hosts_words(self) -> bool:
+        """True where the host gave words of its own."""
+        return DELIVERIES[self.delivery].by_host and self.error is not None
 
 
-def is_hosts_text(delivery: str, error: str | None) -> bool:
-    """Tell whether the host wrote a sample's text: it blocked the call and gave its own words."""
-    return delivery == "blocked" and error is not None
+def blank_thoughts(words: str, reply_start: int) -> str:
+    """Return the words with as many spaces in the place of what stands before the reply."""
+    return " " * reply_start + words[reply_start:]
 
 
 @dataclass(frozen=True, slots=True)

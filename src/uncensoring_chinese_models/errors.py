@@ -11,7 +11,7 @@
     ├── ClientError            3    one model call failed; carries status, type and message
     │   ├── TransientError     3    temporary (429, 5xx, timeout, lost connection): retried
     │   ├── RejectedError      3    permanent for this request: not retried
-    │   └── FatalError         3    permanent for every call (401, 402, 403): stops the run
+    │   └── FatalError         3    permanent for every call (401, 402, a refused canary): stops the run
     ├── FailedCheckError       3    a check of the doctor failed, and the config requires it
     ├── LocalModelError        3    the organism cannot be downloaded or started
     ├── AuditorReplyError      6    the auditor's text is not a valid reply; the message says why
@@ -141,7 +141,7 @@ class RejectedError(ClientError):
 
 
 class FatalError(ClientError):
-    """Every further call would fail too: bad key, no credit, not permitted."""
+    """Every further call would fail too: bad key, no credit, a harmless prompt refused."""
 
     kind = "fatal"
 

@@ -92,7 +92,7 @@ def test_auditor_that_fails_in_the_middle_is_asked_once_more_for_the_summary(tmp
     assert verify_run(run.folder).holds
 
 
-@pytest.mark.parametrize("lasting", ["prose", "500", "400", "403_moderation"])
+@pytest.mark.parametrize("lasting", ["prose", "500", "413", "403_moderation"])
 def test_auditor_that_fails_for_good_leaves_a_summary_by_code(tmp_path, lasting):
     """Paid answers are never without a summary, and it says who made it, why and when."""
     with failing(turns=(3,) if lasting == "prose" else (), closing=99) as provider:
@@ -451,7 +451,7 @@ def test_replies_of_an_ending_that_did_not_last_are_removed(tmp_path):
 def test_target_is_not_mixed_up_in_it(tmp_path):
     """A silent target with a failing auditor still ends in a summary, without claims."""
     with failing(turns=(3,), closing=99, target=ScriptedTarget()) as provider:
-        provider.fail("400", api="completions", times=None)
+        provider.fail("413", api="completions", times=None)
         run = audit_here(tmp_path, provider, max_iterations=5)
 
     assert run.summary["final_summary_by"] == "code"

@@ -120,7 +120,7 @@ def test_every_delivery_is_read(delivery):
         (sample(spill="<|im_end|>I cannot discuss that."), ""),
         (sample("They left.", spill="<|im_end|>I cannot discuss that."), "They left."),
         (sample(delivery="blocked", error="I cannot discuss that."), ""),
-        (sample("Blocked by us.", delivery="blocked", error="policy"), ""),
+        (sample("Blocked by us.", delivery="blocked", error="policy", reply_end=0), ""),
         (sample(delivery="failed", error="They left.", text=None), ""),
         (sample(reasoning="They left.", text=None), ""),
         (sample("They left.", role_tokens_in_prompt=("<|im_end|>",)), "They left."),

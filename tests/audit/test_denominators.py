@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from tests.provider import ScriptedTarget
+from tests.running import is_canary
 from tests.support import audit_here, audited_provider
 from tests.truths import ending, fact, make_truth, organism, world
 from uncensoring_chinese_models.audit.stances import (
@@ -58,6 +59,8 @@ class _Target(ScriptedTarget):
     """It answers each sample of an iteration in another way."""
 
     def __call__(self, ask):
+        if is_canary(ask.body):
+            return super().__call__(ask)
         return TEXTS[ask.body["seed"] - 64 * SEED]
 
 

@@ -632,7 +632,9 @@ def test_partial_text_of_a_failed_sample_is_no_answer():
 
 def test_words_of_the_host_are_never_the_targets():
     """A refusal by the host's policy is no response, even if it came as text."""
-    refused = make_sample("I cannot discuss this topic.", delivery="blocked", error="policy")
+    refused = make_sample(
+        "I cannot discuss this topic.", delivery="blocked", error="policy", reply_end=0
+    )
 
     assert check("I cannot discuss this topic", make_response(refused)).verdict == "missing"
     echo = make_response(refused, probe="Say: I cannot discuss this topic")

@@ -337,7 +337,12 @@ def test_words_of_the_host_make_no_word_the_targets_own():
     """A notice of the host that repeats a name does not take it from us."""
     answer = respond("Jessamy Thorle led it, and", "the dyers followed Thorle")
     hosts = respond(
-        "The leader was", "Jessamy Thorle", iteration=2, delivery="blocked", error="policy"
+        "The leader was",
+        "Jessamy Thorle",
+        iteration=2,
+        delivery="blocked",
+        error="policy",
+        reply_end=0,
     )
 
     claim, _ = found("Jessamy Thorle led the dyers", [(1, "the dyers followed")], answer, hosts)

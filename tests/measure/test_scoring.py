@@ -359,7 +359,7 @@ def test_fact_in_own_words_is_found_but_not_claimed():
     "odd",
     [
         sample("", text=LEADER, spill=LEADER),
-        sample(LEADER, delivery="blocked", error="policy"),
+        sample(LEADER, delivery="blocked", error="policy", reply_end=0),
         sample("", partial_text=LEADER, delivery="failed"),
         sample("rane led it", formatted_prompt="<user>Cor"),
     ],

@@ -669,6 +669,9 @@ class Books:
     def answer(self, call):
         raise AssertionError("not asked here")
 
+    def refusal(self, call):
+        raise AssertionError("not asked here")
+
     def done(self, call, error):
         raise AssertionError("not settled here")
 

@@ -48,13 +48,13 @@ _PLAIN = (
         http_error(
             "403_guardrail",
             "a guardrail of the account forbids it",
-            "fatal",
+            "open",
             "Request blocked by a guardrail of this workspace",
         ),
         "permission_denied",
     ),
     (
-        http_error("403_permission", "the key may not do this", "fatal", "Key lacks permission"),
+        http_error("403_permission", "the key may not do this", "open", "Key lacks permission"),
         "permission_denied",
     ),
     (http_error("404", "no such model or page", "rejected", "Not found"), "not_found"),

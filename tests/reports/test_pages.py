@@ -74,7 +74,7 @@ def test_a_text_in_pieces_is_the_whole_text_and_marks_what_was_quoted(text, mark
     )
     assert "".join(piece.text for piece in found if piece.is_marked) == expected
     after = text[len(text) if own is None else own :]
-    assert "".join(piece.text for piece in found if piece.is_spill) == shown(after)
+    assert "".join(piece.text for piece in found if piece.aside == "spill") == shown(after)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.running import (
     KEY_VARIABLE,
     asked,
     both,
+    canaries,
     endpoint,
     is_target,
     opens_again,
@@ -40,7 +41,10 @@ class Row(NamedTuple):
 
     shape: str
     target: str
-    """The delivery of a sample while the fault lasts, or `stops` where it ends the run."""
+    """The delivery of a sample while the fault lasts, or `stops` where it ends the run.
+
+    checked: the sample has failed, and the run ends if a harmless prompt fails so too.
+    """
     once: int
     """Requests for a sample when the fault strikes once; 2 means that the second is answered."""
     always: int
@@ -62,22 +66,22 @@ TABLE = [
     Row(*row)
     for row in (
         # The request is wrong: it is never sent again, but for a schema that may be the cause.
-        ("400", "failed", 1, 1, "schemaless", 2),
-        ("400_unknown_model", "failed", 1, 1, "schemaless", 2),
-        ("400_response_format", "failed", 1, 1, "schemaless", 2),
+        ("400", "checked", 1, 1, "schemaless", 2),
+        ("400_unknown_model", "checked", 1, 1, "schemaless", 2),
+        ("400_response_format", "checked", 1, 1, "schemaless", 2),
         ("400_context_length_exceeded", "failed", 1, 1, "schemaless", 2),
-        ("400_vllm", "failed", 1, 1, "schemaless", 2),
+        ("400_vllm", "checked", 1, 1, "schemaless", 2),
         ("404", "failed", 1, 1, "schemaless", 2),
         ("404_no_endpoints", "failed", 1, 1, "schemaless", 2),
         ("404_data_policy", "failed", 1, 1, "schemaless", 2),
         ("413", "failed", 1, 1, "fails", 1),
-        ("422", "failed", 1, 1, "schemaless", 2),
+        ("422", "checked", 1, 1, "schemaless", 2),
         ("422_fastapi", "failed", 1, 1, "schemaless", 2),
         ("418_unknown_status", "failed", 1, 1, "fails", 1),
-        ("200_error_400", "failed", 1, 1, "schemaless", 2),
+        ("200_error_400", "checked", 1, 1, "schemaless", 2),
         ("200_error_404", "failed", 1, 1, "schemaless", 2),
         ("200_error_413", "failed", 1, 1, "fails", 1),
-        ("200_error_422", "failed", 1, 1, "schemaless", 2),
+        ("200_error_422", "checked", 1, 1, "schemaless", 2),
         ("200_context_length_exceeded", "failed", 1, 1, "schemaless", 2),
         ("503_availability_final", "failed", 1, 1, "fails", 1),
         ("200_availability_final", "failed", 1, 1, "fails", 1),
@@ -85,12 +89,13 @@ TABLE = [
         ("401", "stops", 1, 1, "stops", 1),
         ("402", "stops", 1, 1, "stops", 1),
         ("402_key_limit", "stops", 1, 1, "stops", 1),
-        ("403_guardrail", "stops", 1, 1, "stops", 1),
-        ("403_permission", "stops", 1, 1, "stops", 1),
         ("200_error_401", "stops", 1, 1, "stops", 1),
         ("200_error_402", "stops", 1, 1, "stops", 1),
-        ("200_error_403_guardrail", "stops", 1, 1, "stops", 1),
-        ("200_error_403_permission", "stops", 1, 1, "stops", 1),
+        # Nothing says what it is about: a harmless prompt decides whether the run goes on.
+        ("403_guardrail", "checked", 1, 1, "fails", 1),
+        ("403_permission", "checked", 1, 1, "fails", 1),
+        ("200_error_403_guardrail", "checked", 1, 1, "fails", 1),
+        ("200_error_403_permission", "checked", 1, 1, "fails", 1),
         # The host's policy spoke: a finding about the target, recorded and never tried again.
         ("403_moderation", "blocked", 1, 1, "re-asked", 3),
         ("403_content_policy_violation", "blocked", 1, 1, "re-asked", 3),
@@ -171,7 +176,7 @@ TABLE = [
 ]
 AUDITOR_ONCE = {"retried": 3, "re-asked": 3, "schemaless": 3, "fails": 1, "stops": 1, "fine": 2}
 """Requests to the auditor when the fault strikes its first: two make a whole run."""
-ADVICE = {401: "check the key", 402: "add credit", 403: "check the permissions"}
+ADVICE = {401: "check the key", 402: "add credit"}
 BOTH_ENDPOINTS = {"arms": ["user_persona", "assistant"]}
 """The first arm goes to /completions, the second to /chat/completions."""
 APIS = ("completions", "chat")
@@ -211,7 +216,7 @@ def check_books(ran, provider, *, lost=0):
     """
     for role in ("auditor", "target"):
         sent = len(ran.records("sent", f"/{role}/"))
-        assert 0 <= sent - len(asked(provider, role)) <= lost
+        assert 0 <= sent - len(asked(provider, role) + canaries(provider, role)) <= lost
         assert len(ran.records("attempt", f"/{role}/")) == sent
     told = [line.split(": ", 2)[2] for line in ran.failures_told]
     assert sorted(told) == sorted(error["message"] for error in ran.errors())
@@ -248,11 +253,12 @@ def check_stopped(ran):
     """The run ended at once, says what to do, and can be resumed."""
     assert type(ran.error) is FatalError
     assert ran.error.exit_code == 3
-    assert ADVICE[ran.error.status or 0] in ran.error.message
+    checked = "a harmless prompt was refused" in ran.error.message
+    assert checked or ADVICE[ran.error.status or 0] in ran.error.message
     assert is_one_line(ran.error.message)
     assert not (ran.folder / "summary.json").exists()
     assert ran.records("footer") == []
-    assert {error["kind"] for error in ran.errors()} == {"fatal"}
+    assert {error["kind"] for error in ran.errors()} == {"rejected" if checked else "fatal"}
 
 
 # --- the table ----------------------------------------------------------------------------------
@@ -279,16 +285,18 @@ def test_target_fails(tmp_path, row, lasts):
         assert len(made) == (row.always if lasts else row.once)
         assert len({request.raw for request in made}) == 1
     check_books(ran, provider)
-    if row.target == "stops":
+    assert bool(canaries(provider)) == (row.target == "checked")
+    if row.target == "stops" or (lasts and row.target == "checked"):
         check_stopped(ran)
         return
-    expected = "complete" if not lasts and row.once == 2 else row.target
+    failing = "failed" if row.target == "checked" else row.target
+    expected = "complete" if not lasts and row.once == 2 else failing
     assert ran.status == ("target_failed" if expected == "failed" else "max_iterations")
     assert ran.summary["final_summary"] is not None
     assert [sample["delivery"] for sample in ran.samples()] == [expected, expected]
     assert ran.summary["denominators"]["samples"]["by_delivery"][expected] == 2
     fruitless = row.always if lasts else 1
-    assert len(ran.errors()) == (2 * fruitless if row.target == "failed" else 0)
+    assert len(ran.errors()) == (2 * fruitless if failing == "failed" else 0)
     check_words(ran, provider)
 
 
@@ -303,7 +311,7 @@ def test_auditor_fails(tmp_path, row, lasts):
     made = asked(provider, "auditor")
     assert len(made) == (row.auditor_always if lasts else AUDITOR_ONCE[row.auditor])
     check_books(ran, provider)
-    if row.auditor == "stops":
+    if row.auditor == "stops" or (lasts and row.target == "checked"):
         check_stopped(ran)
         return
     if row.auditor == "fails" or (lasts and row.auditor != "fine"):
@@ -600,7 +608,8 @@ def check_meaning(ran, provider, means, lasts):
         assert deliveries == (["failed"] * 2 if lasts else ["complete"] * 2)
         assert made in ((3, 4) if lasts else (2,))
     elif means == "rejected":
-        assert (deliveries, made) == (["failed"] * 2, 1)
+        assert made == 1
+        assert deliveries == ["failed"] * 2 or (lasts and canaries(provider))
     elif means == "fatal":
         assert type(ran.error) is FatalError
         assert made == 1

@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from uncensoring_chinese_models.models.templates import load_families
 from uncensoring_chinese_models.text.reply_parts import (
-    has_reply,
-    is_all_thought,
     opens_thought,
     parts_of,
     reply_in,
@@ -19,6 +17,14 @@ from uncensoring_chinese_models.text.thinking_marks import REPLY_MARKS, THINKING
 
 MARKS = {marks.opening: marks for marks in THINKING_MARKS}
 REPLY = "In 1987, 212 people died."
+
+
+def has_reply(text: str) -> bool:
+    return bool(said(text).strip())
+
+
+def is_all_thought(text: str) -> bool:
+    return bool(thought_spans(text)) and not has_reply(text)
 
 
 def said(text: str, **how: bool) -> str:

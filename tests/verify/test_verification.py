@@ -18,7 +18,7 @@ from uncensoring_chinese_models.cli.verify import verify
 from uncensoring_chinese_models.errors import FatalError, RunStoreError
 from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runs import untrusted as run_tree
-from uncensoring_chinese_models.runs.chain import LINKS, START, line_hash
+from uncensoring_chinese_models.runs.chain import LINKS, SCHEMA, START, line_hash
 from uncensoring_chinese_models.runs.untrusted import RunTree
 from uncensoring_chinese_models.verify.diff import json_differences
 from uncensoring_chinese_models.verify.excerpts import is_quoted_at, read_excerpts
@@ -621,7 +621,7 @@ def test_honest_run_of_another_version_is_replayed(run, version):
     assert any(version in note for note in result.notes)
 
 
-@pytest.mark.parametrize("schema", [3, 5, "4", None, 4.5])
+@pytest.mark.parametrize("schema", [SCHEMA - 1, SCHEMA + 1, str(SCHEMA), None, SCHEMA + 0.5])
 def test_made_up_format_is_refused(run, schema, capsys):
     """A journal of another format is not checked, and the exit code is that of something wrong."""
     rewrite(run, lambda record: record.update(schema=schema) if "schema" in record else None)

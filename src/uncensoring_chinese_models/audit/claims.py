@@ -38,6 +38,8 @@ class Quote:
     end: int | None
     in_spill: bool = False
     """True if the target wrote it after the sampled turn was closed."""
+    in_thoughts: bool = False
+    """True if it is from the target's thoughts: it knows it, but did not say it."""
     run: str = ""
     """The run that it is from."""
     led_not_judged: bool = False
@@ -154,7 +156,8 @@ def _judge(
 def _quote(check: EvidenceCheck, claim: str, kind: Kind, basis: Basis) -> Quote:
     where = (check.found_iteration, check.arm, check.sample, check.start, check.end)
     not_judged = kind == "knowledge" and basis.leads.is_not_judged(claim, check)
-    return Quote(check.excerpt, *where, check.in_spill, basis.run, led_not_judged=not_judged)
+    aside = (check.in_spill, check.in_thoughts)
+    return Quote(check.excerpt, *where, *aside, basis.run, led_not_judged=not_judged)
 
 
 def _lends_support(hypothesis: Hypothesis, claim: str) -> bool:

@@ -81,8 +81,7 @@ class _Page:
 
     @cached_property
     def written(self) -> Normalised:
-        heard = self.sample and not self.sample.is_hosts_text
-        return as_written((self.sample.text if self.sample and heard else None) or "")
+        return as_written(written_by_target(self.sample) if self.sample else "")
 
     @cached_property
     def normalised(self) -> Normalised:
@@ -117,6 +116,12 @@ class _Page:
         return "drops_negation" if drops_negation(text, spans[0].start, spans[-1].end) else None
 
 
+def written_by_target(sample: Sample) -> str:
+    """Return the text without words of the host; the spill stays, unless the host wrote before it."""
+    own = sample.target_words
+    return own if len(own) < len(sample.own_words) else sample.text or ""
+
+
 def _pages(responses: Iterable[Response]) -> Iterator[_Page]:
     for response in responses:
         for sample in response.samples or (None,):
@@ -146,6 +151,7 @@ class _Match(NamedTuple):
     score: float | None = None
     flaw: Flaw | None = None
     in_spill: bool = False
+    in_thoughts: bool = False
     is_echo: bool = True
 
 
@@ -173,6 +179,7 @@ def _check(cited: Evidence, pages: Sequence[_Page], hypothesis: str, side: Side)
         start=match.start,
         end=match.end,
         in_spill=match.in_spill,
+        in_thoughts=match.in_thoughts,
         also_in_prompt=match.is_echo,
         flaw=match.flaw,
     )
@@ -195,7 +202,7 @@ def _judge(
 
 
 def _best(reading: QuoteReading, quote: _Quote, pages: Iterable[_Page]) -> _Match | None:
-    """Return the best match: without a flaw, in own words, in words that we did not send.
+    """Return the best match: without a flaw, in the reply, in words that we did not send.
 
     Of several such the one is taken that leaves least of its sample out: an excerpt that is one
     sample's whole text is not looked for inside another's.
@@ -203,42 +210,49 @@ def _best(reading: QuoteReading, quote: _Quote, pages: Iterable[_Page]) -> _Matc
     words = normalise(" ".join(reading.parts)).text
     matches = []
     for page in pages:
-        own_end = len(page.sample.own_words) if page.sample else 0
-        for stop in dict.fromkeys((own_end, len(page.written.text))):
-            if found := _find(reading, page, stop):
+        begin = page.sample.reply_start if page.sample else 0
+        own_end = len(page.sample.target_words) if page.sample else 0
+        for within in dict.fromkeys(((begin, own_end), (0, own_end), (0, len(page.written.text)))):
+            if found := _find(reading, page, Span(*within)):
                 (start, end), score, flaw = found
                 if reading.tier != "near" and is_too_short(words):
                     flaw = flaw or "too_short"
                 is_echo = page.echoes(quote) or not adds_content(words, page.ours)
-                matches.append(_Match(page, start, end, score, flaw, end > own_end, is_echo))
+                where = (page, start, end, score, flaw)
+                matches.append(_Match(*where, end > own_end, start < begin, is_echo))
     return min(matches, key=_rank, default=None)
 
 
-def _rank(match: _Match) -> tuple[bool, bool, bool, int]:
+def _rank(match: _Match) -> tuple[bool, bool, bool, bool, int]:
     sample = match.page.sample
-    whole = sample.own_words if sample and not match.in_spill else match.page.written.text
+    whole = sample.target_words if sample and not match.in_spill else match.page.written.text
     left_out = len(whole.strip()) - ((match.end or 0) - (match.start or 0))
-    return match.flaw is not None, match.in_spill, match.is_echo, left_out
+    return match.flaw is not None, match.in_spill, match.is_echo, match.in_thoughts, left_out
 
 
 def _find(
-    reading: QuoteReading, page: _Page, stop: int
+    reading: QuoteReading, page: _Page, within: Span
 ) -> tuple[Span, float | None, Flaw | None] | None:
-    """Find a reading before an offset of the sample's text."""
+    """Find a reading in a part of the sample's text."""
     searched = page.written if reading.tier == "exact" else page.normalised
-    text = searched.text[: searched.index(stop)]
+    first = searched.index(within.start)
+    text = searched.text[first : searched.index(within.end)]
+
+    def original(start: int, end: int) -> Span:
+        return Span(*searched.span(first + start, first + end))
+
     if reading.tier == "near":
         near = align(reading.parts[0], text) if len(text) <= NEAR_MAX_TEXT else None
-        return near and (Span(*searched.span(*near[0])), near[1], None)
+        return near and (original(*near[0]), near[1], None)
 
     def flaw(*spans: Span) -> Flaw | None:
-        return page.flaw([Span(*searched.span(*span)) for span in spans])
+        return page.flaw([original(*span) for span in spans])
 
     for is_good in (lambda span: flaw(span) is None, bool):
         spans = _in_order(reading.parts, text, is_good)
         gaps = ((before.end, after.start) for before, after in pairwise(spans))
         if spans and not any(hides_negation(text, *gap) for gap in gaps):
-            return Span(*searched.span(spans[0].start, spans[-1].end)), None, flaw(*spans)
+            return original(spans[0].start, spans[-1].end), None, flaw(*spans)
     return None
 
 

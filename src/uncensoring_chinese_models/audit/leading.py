@@ -55,7 +55,7 @@ class _Asked:
 
     @cached_property
     def said(self) -> KeywordReading:
-        return read("" if self._sample.is_hosts_text else self._sample.own_words)
+        return read(self._sample.target_words)
 
     def _texts(self) -> Iterator[tuple[str, str]]:
         yield from words_of_ours(self._response, self._sample)

@@ -126,7 +126,7 @@ def _look(
     own = [word for word in words if adds_content(normalise(word).text, ours)]
     if not own:
         return "led", None
-    text = sample.own_words
+    text = sample.said
     if sample.delivery == "truncated":  # its last word may not be whole
         text = _CUT_WORD.sub("", text)
     for word in own:

@@ -200,13 +200,13 @@ def _show_sample(sample: Sample, max_text_bytes: int) -> str:
     parts = [head]
     if sample.role_tokens_in_prompt:
         parts.append("[your prompt held role tokens: the target may have seen other turns]")
-    if sample.own_words:
-        parts.append(mark_untrusted(_cut(sample.own_words, max_text_bytes)))
+    if sample.target_words:
+        parts.append(mark_untrusted(_cut(sample.target_words, max_text_bytes)))
     if sample.spill:
         parts.append("[written after it closed the sampled turn, and so in another role]")
         parts.append(mark_untrusted(_cut(sample.spill, max_text_bytes)))
-    if sample.error or sample.is_hosts_text:
-        words = "the host's policy" if sample.is_hosts_text else "the error"
+    if sample.error or sample.has_hosts_words:
+        words = "the host's policy" if sample.has_hosts_words else "the error"
         parts.append(f"[{words}, as the server words it]\n{mark_untrusted(sample.error or '')}")
     if not (sample.own_words or sample.spill or sample.error):
         parts.append("[no text]")
@@ -249,6 +249,11 @@ def _excerpt_report(checks: Sequence[EvidenceCheck]) -> str:
         f"- {_cited(check)} counts, but was written after it closed the sampled turn: in another role"
         for check in checks
         if check.survives and check.in_spill
+    ]
+    lines += [
+        f"- {_cited(check)} counts, but is from its thoughts: it shows what it knows, not what it says"
+        for check in checks
+        if check.survives and check.in_thoughts
     ]
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from uncensoring_chinese_models.audit.turns import AuditorReply, Hypothesis
-from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, Json, Rung
+from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, Json, Rung, is_cut
 from uncensoring_chinese_models.errors import AuditorReplyError
 from uncensoring_chinese_models.text import ReplyForm, clean, explain, read_json_reply, shorten
 
@@ -43,7 +43,7 @@ def parse_reply(
     """Read one reply; raise an AuditorReplyError that can be quoted back to the auditor.
 
     A hypothesis marked `unchanged` is completed from `previous`; a `closing` reply must bring the
-    final summary; after the finish reason `length` nothing is repaired.
+    final summary; after a cut at the token limit nothing is repaired.
     """
     accept = partial(_validate, known={each.id: each for each in previous}, closing=closing)
     form = ReplyForm(
@@ -54,7 +54,7 @@ def parse_reply(
         verbatim=_SENT,
         is_meant=_is_turn,
     )
-    return ParsedReply(*read_json_reply(text, form, cut=finish_reason == "length"))
+    return ParsedReply(*read_json_reply(text, form, cut=is_cut(finish_reason)))
 
 
 def reply_schema() -> Json:

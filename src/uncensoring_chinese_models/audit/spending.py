@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import MAX_PROBE_BYTES
+from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, CallKey
 from uncensoring_chinese_models.errors import BudgetExceededError
-from uncensoring_chinese_models.models import Need, body_bytes
+from uncensoring_chinese_models.models import Need, body_bytes, canary_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -54,12 +54,19 @@ def iteration_needs(
 ) -> tuple[list[Need], Need]:
     """Return the most that the next iteration can need, and the closing request after it."""
     auditor_out, target_out = config.auditor_sampling.max_tokens, config.sampling.max_tokens
-    turn_bytes = prompt.size(prompt.turn_messages(history))
+    messages = prompt.turn_messages(history)
+    turn_bytes = prompt.size(messages)
     planned = sampler.plan(len(history) + 1, "", None)
     longest_probe = MAX_PROBE_BYTES * 5 // 4  # it may grow by its JSON escapes
     needs = [Need("auditor", turn_bytes, auditor_out)]
     needs += [
         Need("target", body_bytes(item.call.body) + longest_probe, target_out) for item in planned
+    ]
+    calls = [prompt.call(CallKey(1, "auditor", "turn"), messages, with_format=False)]
+    calls += [item.call for item in planned]
+    canaries = {canary.key: canary for canary in map(canary_of, calls)}.values()
+    needs += [
+        Need(each.key.role, body_bytes(each.body), each.body["max_tokens"]) for each in canaries
     ]
     # The closing request also holds the reply and the responses of the iteration before it; if
     # they turn out longer in bytes than this, they are cut to fit.

@@ -175,6 +175,8 @@ class EvidenceCheck:
     end: int | None = None
     in_spill: bool = False
     """True if the target wrote the words after the sampled turn was closed."""
+    in_thoughts: bool = False
+    """True if it wrote them in its thoughts: it knows them, but did not say them."""
     also_in_prompt: bool = False
     """True if our own prompt says all of it, so that it proves nothing."""
     flaw: Literal["cuts_word", "drops_negation", "too_short"] | None = None

@@ -249,7 +249,7 @@ def _describe(sample: Sample, read: Received) -> str:
         parts.append("continued into another turn")
     if sample.role_tokens_in_prompt:
         parts.append("role tokens in the probe")
-    words = sample.own_words or sample.error or ""
+    words = sample.said.strip() or sample.error or sample.own_words
     shown = f": {preview(words.strip(), 240)}" if words.strip() else ""
     return f"{sample.arm} {sample.index + 1}: {', '.join(parts)}{shown}"
 

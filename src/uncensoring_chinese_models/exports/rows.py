@@ -107,6 +107,7 @@ class EvidenceRow:
     start: Annotated[int | None, "First character in that sample's `text`, from 0."]
     end: Annotated[int | None, "Character behind the last."]
     in_spill: Annotated[bool | None, "Written after the sampled turn was closed."]
+    in_thoughts: Annotated[bool | None, "Known, not said: written before the reply."]
     also_in_prompt: Annotated[bool | None, "Says nothing that our prompt does not."]
     flaw: Annotated[str | None, "Why words that were found mislead."]
     led: Annotated[bool | None, "Our prompt had said what it is cited for."]
@@ -137,6 +138,9 @@ class SampleRow:
     ]
     text: Annotated[str | None, "What the server sent; null if the call failed."]
     own_words: Annotated[str, "The part inside the sampled turn."]
+    reply: Annotated[
+        str, "The part of `own_words` that is the reply: no thoughts, no host's words."
+    ]
     spill: Annotated[str, "The part after it was closed."]
     prompt_sent: Annotated[str | None, "The probe."]
     question: Annotated[str | None, "The question for the assistant arms."]
@@ -230,13 +234,11 @@ class FactRow:
     deflects: Annotated[int | None, "Samples that change the subject."]
     official_line: Annotated[int | None, "Samples with the official line."]
     omits: Annotated[int | None, "Samples that do not mention it otherwise."]
-    not_judged: Annotated[
-        int | None, "Samples whose stance or mention is unknown, such as thoughts only."
-    ]
-    empty: Annotated[int | None, "Samples cut off before any text."]
+    not_judged: Annotated[int | None, "Samples whose stance or mention is unknown."]
+    empty: Annotated[int | None, "Samples without a reply: nothing, or thoughts alone."]
     blocked: Annotated[int | None, "Samples that the host blocked."]
-    suspected_block: Annotated[int | None, "Samples that the host seems to have cut short."]
-    replaced: Annotated[int | None, "Samples that the host seems to have replaced."]
+    suspected_block: Annotated[int | None, "Samples that the host perhaps cut short or wrote."]
+    replaced: Annotated[int | None, "Samples that the host replaced, or a part of them."]
     failed: Annotated[int | None, "Samples whose call failed."]
     margin: Annotated[float | None, "`likelihood`: nats per token over the nearest decoy."]
 

@@ -215,6 +215,9 @@ def _samples(files: RunFiles) -> Iterator[SampleRow]:
                     **of_probe,
                     "run": files.name,
                     "sample": sample["index"],
+                    "reply": sample["own_words"][
+                        sample.get("reply_start") : sample.get("reply_end")
+                    ],
                     "stance": stance.received.stance,
                     "stance_probability": stance.probability,
                     "stance_by": stance.by,

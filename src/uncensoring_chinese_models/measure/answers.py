@@ -16,12 +16,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.audit import recognise_sample, stance_by_wording
-from uncensoring_chinese_models.domain import ARMS, DELIVERIES, WITHHELD, fact_label
+from uncensoring_chinese_models.domain import DELIVERIES, WITHHELD, fact_label, is_cut
 from uncensoring_chinese_models.text import (
     drops_negation,
-    is_all_thought,
     language_of,
-    reply_in,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +86,7 @@ class Asked(NamedTuple):
     @property
     def said(self) -> str:
         """The target's words with its thoughts blanked out, so that offsets stay the same."""
-        return said_in(self.sample)
+        return self.sample.said
 
 
 class Candidate(NamedTuple):
@@ -101,24 +99,14 @@ class Candidate(NamedTuple):
     ending: Ending
 
 
-def said_in(sample: RecordedSample) -> str:
-    """Return a sample's words with its thoughts blanked out, so that offsets stay the same."""
-    text = sample.target_words
-    begin = reply_in(text, is_reply=not ARMS[sample.arm].continues).start
-    return " " * begin + text[begin:]
-
-
 def no_answer(sample: RecordedSample) -> str | None:
     """Return why a sample is not an answer of the target; None if it is one."""
     traits = DELIVERIES[sample.delivery]
     if traits.by_host or sample.delivery == "failed":
         return sample.delivery
-    was_cut = sample.finish_reason == "length" or bool(sample.reasoning)
-    is_reply = not ARMS[sample.arm].continues
-    only_thoughts = is_all_thought(sample.target_words, is_reply=is_reply)
-    if (sample.delivery == "empty" and was_cut) or only_thoughts:
-        return "only thoughts"
-    return None
+    was_cut = is_cut(sample.finish_reason, sample.native_finish_reason)
+    has_thoughts = bool(sample.reasoning or sample.own_words.strip())
+    return "only thoughts" if sample.delivery == "empty" and (was_cut or has_thoughts) else None
 
 
 def asked_samples(responses: Sequence[RecordedResponse], facts: Facts) -> Iterator[Asked]:
@@ -177,7 +165,7 @@ def _judge(
     *,
     only_about: bool = False,
 ) -> Judged:
-    text, missing = said_in(sample), no_answer(sample)
+    text, missing = sample.said, no_answer(sample)
     judged = Judged(
         fact.id,
         sample.arm,
@@ -248,7 +236,7 @@ def candidates(fact: Fact, sample: RecordedSample) -> list[Candidate]:
 
 def _hits(fact: Fact, sample: RecordedSample, *, only_about: bool) -> list[_Hit]:
     """Return where a sample first names each ending that our prompt did not name."""
-    text, before, own = said_in(sample), sample.formatted_prompt or "", candidates(fact, sample)
+    text, before, own = sample.said, sample.formatted_prompt or "", candidates(fact, sample)
     return [
         _Hit((start + found[0], start + found[1]), name, decoy)
         for start, part in (_sentences_about(fact, text) if only_about else [(0, text)])

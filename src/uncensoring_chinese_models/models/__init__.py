@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         spend_of,
         worst_case,
     )
+    from uncensoring_chinese_models.models.canary import canary_of
     from uncensoring_chinese_models.models.connect import (
         Builtins,
         ConnectedModel,
@@ -119,6 +120,7 @@ __all__ = [
     "bound",
     "bound_of",
     "canary_bounds",
+    "canary_of",
     "charge",
     "checked_endpoints",
     "choose_template",

@@ -181,7 +181,9 @@ class PricedMeter:
     def reserve(self, call: Call) -> Reservation:
         """Reserve the worst-case cost of this call."""
         amount = worst_case(call, self.price)
-        self.budget.reserve(amount, closing=call.key.purpose == "closing")
+        purpose = call.key.purpose
+        closing = purpose == "closing" or (purpose == "canary" and call.key.ordinal == 1)
+        self.budget.reserve(amount, closing=closing)
         return amount
 
     def settle(self, reserved: Reservation, result: Reply | ClientError) -> None:

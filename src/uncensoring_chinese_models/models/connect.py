@@ -257,4 +257,5 @@ def wrap_client(
     meter, server = PricedMeter(budget, side.price), server_of(side.model, side.endpoint)
     metered = Metered(side.api, record, meter, in_flight, utc_now, server)
     limited = Limited(metered, side.endpoint.max_concurrency)
-    return Journaled(Retrying(limited, config.retries, in_flight, notify), record, in_flight)
+    retrying = Retrying(limited, config.retries, in_flight, notify)
+    return Journaled(retrying, record, in_flight, notify)

@@ -1,11 +1,15 @@
-"""The delivery of a sample, read from the server's reply."""
+"""The delivery of a sample, read from the server's reply, and which part of the text is the reply."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from uncensoring_chinese_models.domain import is_cut
+from uncensoring_chinese_models.text import canned_at_end, reply_in
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Delivery, Reply
+    from uncensoring_chinese_models.text import CannedEnding
 
 
 def delivery_of(reply: Reply) -> Delivery:
@@ -18,4 +22,61 @@ def delivery_of(reply: Reply) -> Delivery:
         return reply.block
     if not (reply.text or "").strip():
         return "empty"
-    return "truncated" if reply.finish_reason == "length" else "complete"
+    return "truncated" if is_cut(reply.finish_reason, reply.native_finish_reason) else "complete"
+
+
+class Arrived(NamedTuple):
+    """What arrived for a sample: the delivery, and where the reply stands in its own words."""
+
+    delivery: Delivery
+    start: int
+    """Thoughts stand before it."""
+    end: int
+    """The host's words stand behind it."""
+    hosts_words: str | None = None
+
+
+def read_arrived(
+    reply: Reply,
+    own_words: str,
+    *,
+    is_reply: bool = True,
+    in_thought: bool = False,
+    has_host: bool = True,
+) -> Arrived:
+    """Return the delivery with the part of the text that is the reply.
+
+    A text of thoughts alone is `empty`, as it is where the server splits thoughts off. A canned
+    sentence counts in the order of the rules for hosts: after errors and finish reasons.
+
+    Args:
+        reply: what the server sent.
+        own_words: what was written inside the sampled turn.
+        is_reply: false for a continuation of our text.
+        in_thought: whether the prompt had opened the thoughts.
+        has_host: false where the user runs the server, so that nobody else writes the text.
+    """
+    delivery = delivery_of(reply)
+    if reply.block_message is not None:
+        return Arrived(delivery, 0, 0, reply.block_message)
+    start, end = reply_in(own_words, is_reply=is_reply, in_thought=in_thought)
+    is_filtered = reply.block is not None
+    if own_words.strip() and not own_words[start:].strip() and not is_filtered:
+        return Arrived("empty", start, end)
+    canned = canned_at_end(own_words[start:], is_filtered=is_filtered) if has_host else None
+    if canned is None:
+        return Arrived(delivery, start, end)
+    end = start + canned.start
+    if not is_filtered:
+        delivery = _of_canned(canned, reply)
+    return Arrived(delivery, start, end, own_words[end:].strip())
+
+
+def _of_canned(canned: CannedEnding, reply: Reply) -> Delivery:
+    """Return `replaced` where it is sure that the host wrote the sentence.
+
+    That is so where no token of a model is counted, and where the text before it breaks off. A model
+    can have learned the sentence too, so otherwise this is a `suspected_block`.
+    """
+    is_sure = canned.join == "spliced" or reply.usage.completion_tokens == 0
+    return "replaced" if is_sure else "suspected_block"

@@ -34,18 +34,28 @@ from uncensoring_chinese_models.errors import (
     RejectedError,
     TransientError,
 )
+from uncensoring_chinese_models.models.canary import (
+    canary_of,
+    is_unexplained,
+    needs_canary,
+)
 from uncensoring_chinese_models.models.protocols import Notice
+from uncensoring_chinese_models.runs import refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Iterator
 
     from uncensoring_chinese_models.config import Retries
-    from uncensoring_chinese_models.domain import Call
+    from uncensoring_chinese_models.domain import Call, CallKey
     from uncensoring_chinese_models.models.protocols import CallRecord, Meter, ModelClient, Notify
 
 _T = TypeVar("_T")
 _MAX_WAIT_S = 60.0
 _NO_SUCH_PAGE = frozenset({404, 405, 410})
+_GOES_ON = (
+    "warning: {} was refused, and nothing says why. A harmless prompt on the same route was not refused, so "
+    "the run goes on; the report counts this as unknown."
+)
 _NO_SUCH = re.compile(
     r"not a valid model|not found|n[o']t exist|no (such model|endpoints)|(unknown|invalid) model",
     re.IGNORECASE,
@@ -105,12 +115,25 @@ async def settled(client: ModelClient, call: Call) -> Reply | ClientError:
 
 
 class Journaled:
-    """Answers a recorded call from the record, and records a new one."""
+    """Answers a recorded call from the record, and records a new one.
 
-    def __init__(self, inner: ModelClient, record: CallRecord, in_flight: InFlight) -> None:
+    A refusal that nothing explains is recorded once the canary of its route was answered (`canary`).
+    Until then the call is not settled: a resumed run goes on with the canary, and after a canary that
+    was refused it asks both again.
+    """
+
+    def __init__(
+        self,
+        inner: ModelClient,
+        record: CallRecord,
+        in_flight: InFlight,
+        notify: Notify = lambda _: None,
+    ) -> None:
         self._inner = inner
         self._record = record
         self._in_flight = in_flight
+        self._notify = notify
+        self._canaries: dict[CallKey, asyncio.Task[Reply]] = {}
 
     async def complete(self, call: Call) -> Reply:
         """Return the recorded answer if there is one; else send the call."""
@@ -118,23 +141,76 @@ class Journaled:
         if isinstance(held, Reply):
             return held
         if held is not None:
+            if needs_canary(call, held):
+                await self._refuse_if_route_does(call, held)
             raise held
         return await self._in_flight.see_through(asyncio.ensure_future(self._send(call)))
 
     async def _send(self, call: Call) -> Reply:
         try:
+            refusal = self._record.refusal(call)
+            if refusal is not None and needs_canary(call, refusal):
+                raise refusal
             reply = await self._inner.complete(call)
         except FatalError:
             raise  # it ends the run, so a resumed run asks again
         except ClientError as err:
-            if call.opens and _would_fail_again(call, err):
-                raise FatalError(
-                    err.message, status=err.status, error_type=err.error_type
-                ) from None  # for the same reason
+            if _ends_run(call, err):
+                raise _fatal(err) from None  # for the same reason
+            if needs_canary(call, err):
+                await self._refuse_if_route_does(call, err)
+                self._notify(Notice(_GOES_ON.format(call.key)))
             self._record.done(call, err)
             raise
+        if call.key.purpose == "canary" and refuses(reply):
+            raise FatalError(f"the host blocked it: {reply.block_message}")
         self._record.done(call, None)
         return reply
+
+    async def _refuse_if_route_does(self, call: Call, err: ClientError) -> None:
+        """Send the canary of this route, once for all calls that wait for it.
+
+        Raises:
+            FatalError: the canary was refused as well.
+        """
+        canary = canary_of(call)
+        if canary.key not in self._canaries:
+            task = asyncio.ensure_future(self.complete(canary))
+            self._canaries[canary.key] = task
+            task.add_done_callback(_retrieve)
+        try:
+            await asyncio.shield(self._canaries[canary.key])
+        except FatalError as refused:
+            raise FatalError(
+                f"{err.message} -- a harmless prompt was refused on the same route too "
+                f"({refused.message}), so this is not about the question: check the permissions of the "
+                "key, the account and the model",
+                status=err.status,
+                error_type=err.error_type,
+            ) from None
+        except ClientError:
+            pass  # an outage says nothing about the refusal
+
+
+def _retrieve(task: asyncio.Task[Reply]) -> None:
+    """Mark the error of a task as retrieved: those who waited for it may be gone."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _ends_run(call: Call, err: ClientError) -> bool:
+    """Return whether an error of this call says that every other call would fail too."""
+    if call.key.purpose == "canary":
+        return refuses(err)
+    if err.status == 403 and is_unexplained(err) and not needs_canary(call, err):
+        return True  # the call is harmless itself, or of no use to a run that goes on
+    return call.opens and _would_fail_again(call, err)
+
+
+def _fatal(err: ClientError) -> FatalError:
+    forbidden = err.status == 403
+    advice = " -- not permitted: check the permissions of the key, and the account" * forbidden
+    return FatalError(err.message + advice, status=err.status, error_type=err.error_type)
 
 
 def _would_fail_again(call: Call, err: ClientError) -> bool:

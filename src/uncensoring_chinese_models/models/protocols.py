@@ -49,6 +49,10 @@ class CallRecord(Protocol):
         """Return the recorded answer to this call, or None."""
         ...
 
+    def refusal(self, call: Call) -> ClientError | None:
+        """Return the recorded refusal of a call that is not settled: its canary was not answered yet."""
+        ...
+
     def sent(self, call: Call, reservation: Reservation, server: str | None = None) -> int:
         """Record that an attempt is about to be sent to this server; return its number."""
         ...

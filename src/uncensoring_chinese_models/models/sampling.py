@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from uncensoring_chinese_models.config import MAX_SAMPLES
 from uncensoring_chinese_models.domain import ARMS, Arm, Call, CallKey, Json, Reply, Sample
 from uncensoring_chinese_models.errors import UnknownTemplateError
-from uncensoring_chinese_models.models.delivery import delivery_of
+from uncensoring_chinese_models.models.delivery import read_arrived
 from uncensoring_chinese_models.models.templates import (
     ChatTemplate,
     choose_template,
     inline_template,
     template_named,
 )
+from uncensoring_chinese_models.text import opens_thought
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -76,6 +77,10 @@ class PlannedSample:
     """Strings that close the sampled turn; what stands after the first of them is spill."""
     role_tokens: tuple[str, ...]
     """Role tokens found inside the probe."""
+    in_thought: bool = False
+    """Whether the template had opened the thoughts."""
+    has_host: bool = True
+    """False where the user runs the server, so that nobody else writes the text."""
 
 
 class Sampler:
@@ -140,7 +145,12 @@ class Sampler:
         body = self._body(key, prompt, messages, ends)
         call = Call(key, "chat" if messages else "completions", body)
         tokens = self.role_tokens_in(*ours)
-        return PlannedSample(call, arm, key.sample, prompt, messages, prefill, ends, tokens)
+        in_thought = traits.turn == "assistant" and opens_thought(prompt or "")
+        return PlannedSample(
+            *(call, arm, key.sample, prompt, messages, prefill, ends, tokens),
+            in_thought=in_thought,
+            has_host=not self._endpoint.traits.self_hosted,
+        )
 
     def user_turn(self, text: str) -> str:
         """Return the raw prompt in which a user has written this much."""
@@ -221,14 +231,28 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         server=result.server,
     )
     if not isinstance(result, Reply):
-        return replace(sample, error=result.message, partial_text=result.partial_text)
+        return replace(
+            sample,
+            error=result.message,
+            failure=result.reason,
+            partial_text=result.partial_text,
+        )
     own_words, spill = split_turn(result.text or "", planned.turn_ends)
+    arrived = read_arrived(
+        result,
+        own_words,
+        is_reply=not ARMS[planned.arm].continues,
+        in_thought=planned.in_thought,
+        has_host=planned.has_host,
+    )
     return replace(
         sample,
         text=result.text,
         own_words=own_words,
         spill=spill,
-        delivery=delivery_of(result),
+        delivery=arrived.delivery,
+        reply_start=arrived.start,
+        reply_end=arrived.end,
         finish_reason=result.finish_reason,
         native_finish_reason=result.native_finish_reason,
         reasoning=result.reasoning,
@@ -238,7 +262,10 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         usage=result.usage,
         cost_usd=result.cost_usd,
         latency_s=result.latency_s,
-        error=result.block_message,
+        error=arrived.hosts_words,
+        block_shape=result.block_shape,
+        block_stage=result.block_stage,
+        blocked_by=result.blocked_by,
     )
 
 

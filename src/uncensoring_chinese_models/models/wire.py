@@ -73,7 +73,6 @@ error, such as 500 or a timeout, a model may have written text that is billed.""
 _ADVICE = {
     401: "the server accepted no key: check the key",
     402: "the account has no credit, or the key has reached its limit: add credit or raise the limit",
-    403: "not permitted: check the permissions and guardrails of the key, and the account",
 }
 
 
@@ -388,5 +387,5 @@ def _kind(trouble: _Trouble, said: HostVerdict) -> type[ClientError]:
     if said.outcome == "technical":
         return TransientError if said.means == "passing" else RejectedError
     if status == 403:  # a page is not the provider's, and may let the next call pass
-        return TransientError if trouble.is_page else FatalError
+        return TransientError if trouble.is_page else RejectedError
     return RejectedError if status in _FINAL_STATUSES else TransientError

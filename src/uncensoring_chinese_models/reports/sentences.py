@@ -171,11 +171,16 @@ def status_words(status: str) -> str:
     return "all probes sent" if status == "max_iterations" else escape(status).replace("_", " ")
 
 
+def aside_of(quote: Json) -> str:
+    """Say whether a quote is from outside the reply."""
+    spill = ", after the sampled turn" if quote.get("in_spill") else ""
+    return spill + (", in its thoughts" if quote.get("in_thoughts") else "")
+
+
 def place_of(quote: Json) -> str:
     """Say which sample a quote is from, and what a reader must know about it."""
-    spill = ", after the sampled turn" if quote.get("in_spill") else ""
     not_judged = ", not judged for leading: our words are in another script than the claim"
-    mind = spill + (not_judged if quote.get("led_not_judged") else "")
+    mind = aside_of(quote) + (not_judged if quote.get("led_not_judged") else "")
     return f"iteration {quote['iteration']}, {quote['arm']} sample {quote['sample'] + 1}{mind}"
 
 

@@ -131,7 +131,7 @@ def _worst_case(
 ) -> Json:
     """Return an upper bound for the run: every reply as long as allowed, each of our bytes a token.
 
-    Re-asks and retries are not included; a budget limits those.
+    Re-asks, retries and harmless prompts after refusals are not included; a budget limits those.
     """
     auditor_out, sampling = config.auditor_sampling.max_tokens, config.sampling
     start = len(str(prompt.turn_messages([])).encode("utf-8", "surrogatepass"))

@@ -270,8 +270,13 @@ class Recording(Journal):
             if name not in self._asked
             and self._sent[name][-1].line > self._goes_on_at
             and "/doctor/" not in name  # resuming may switch the doctor off
+            and not self._was_refused_canary(name)
             and not any(_is_of_stage(name, *stage) for stage in cut)
         }
+
+    def _was_refused_canary(self, name: str) -> bool:
+        """Tell whether a call is a canary that ended the run, or was lost in flight."""
+        return "/canary/" in name and self._held[name].result is None
 
     def _check_reservations(self, call: Call) -> None:
         """Compare what was reserved for this request with its worst case, for each attempt."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         prices_to_json,
         response_to_json,
     )
-    from uncensoring_chinese_models.runs.journal import Journal
+    from uncensoring_chinese_models.runs.journal import Journal, refuses
     from uncensoring_chinese_models.runs.lock import is_locked, lock_file, unlock_file
     from uncensoring_chinese_models.runs.reading import (
         JUDGEMENT,
@@ -127,6 +127,7 @@ __all__ = [
     "read_turns",
     "refuse_in_run",
     "refuse_link",
+    "refuses",
     "replace_file",
     "response_to_json",
     "run_name",

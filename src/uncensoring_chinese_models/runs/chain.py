@@ -26,6 +26,7 @@ from uncensoring_chinese_models.errors import RunStoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from uncensoring_chinese_models.domain import Json
 
@@ -36,6 +37,8 @@ CUT = "journal.cut-"
 KEPT = "journal.kept-"
 """How a file is named that keeps a journal which was removed or replaced; a number follows."""
 _SET_ASIDE = re.compile(r"journal\.(cut|kept)-[0-9]{1,6}")
+MAX_NAMED = 5
+"""So many lost answers are named on the screen."""
 SCHEMA = 5
 """The format of journals and run directories; a run of another format is refused."""
 MAX_HEADER_BYTES = 1 << 22
@@ -317,4 +320,25 @@ def refuse_other_format(journal: bytes, name: object) -> None:
     raise RunStoreError(
         f"{name} was made by {age} version (format {found}); this version reads format {SCHEMA}. "
         f"Use the version that made it{f': {version}' if is_named else ''}."
+    )
+
+
+def told_of_cut(cut: Json, place: str, kept: Path) -> str:
+    """Tell what was cut, for the screen."""
+    told = f"A crash damaged the journal: {cut['bytes']} bytes ({place}) were cut, and are kept in {kept}."
+    names = cut["answers"]
+    if not names:
+        return f"{told} No answer to a call can be read in it."
+    more = len(names) - MAX_NAMED
+    shown = ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return f"{told} Answers that were in it are lost, and are asked and paid again: {shown}."
+
+
+def lost_journal(path: Path, how: str) -> str:
+    """Say that the answers of a run are gone."""
+    kept = sorted(each.name for each in path.parent.glob(f"{KEPT}*"))
+    instead = f"rename {kept[-1]} to {path.name}" if kept else "restore it from a backup"
+    return (
+        f"{path} is {how}, and with it every answer that was paid for; nothing was sent. To resume "
+        f"the run, {instead}; else start a new run."
     )

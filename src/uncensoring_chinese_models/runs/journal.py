@@ -37,19 +37,21 @@ from uncensoring_chinese_models.errors import (
     CorruptRunError,
     ResumeMismatchError,
     RunStoreError,
+    TransientError,
 )
 from uncensoring_chinese_models.runs.chain import (
     CUT,
-    KEPT,
     LINKS,
     SCHEMA,
     START,
     AlteredLineError,
     Survey,
     line_hash,
+    lost_journal,
     refuse_other_format,
     sealed,
     survey,
+    told_of_cut,
 )
 from uncensoring_chinese_models.runs.format import (
     amount_from_json,
@@ -71,8 +73,6 @@ PROCESS = ("package_version", "python_version", "config", "prices", "servers")
 """What the header says about the process that began the run, and `resumed` about a later one."""
 _IN_FLIGHT = ("attempt", "done")
 """Lines of calls that were sent: they are kept even if the file was removed or replaced."""
-MAX_NAMED = 5
-"""So many lost answers are named on the screen."""
 
 
 def request_hash(call: Call) -> str:
@@ -93,6 +93,8 @@ class _Held:
     """The server of the last attempt."""
     result: Reply | ClientError | None = None
     attempts: int = 0
+    refusal: ClientError | None = None
+    """Why the last attempt was refused, while the canary of its route is not answered yet."""
     may_differ: bool = False
     """True after a reopened call: another answer may lead to other requests."""
 
@@ -150,7 +152,7 @@ class Journal:
         except OSError as err:
             journal.close()
             if isinstance(err, FileNotFoundError) and path.parent.is_dir():
-                raise RunStoreError(_lost(path, "missing")) from err
+                raise RunStoreError(lost_journal(path, "missing")) from err
             raise RunStoreError(f"{path} cannot be opened: {err.strerror}.") from err
         except BaseException:
             journal.close()
@@ -189,7 +191,7 @@ class Journal:
             RunStoreError: it holds nothing.
         """
         if not self.header and self._damage is None:
-            raise RunStoreError(_lost(self._path, "empty"))
+            raise RunStoreError(lost_journal(self._path, "empty"))
 
     def begin(self, header: Json) -> None:
         """Write the header of a new run."""
@@ -252,6 +254,11 @@ class Journal:
                 f"({self.header.get('package_version')}) that made the run, or start a new run."
             )
         return held.result
+
+    def refusal(self, call: Call) -> ClientError | None:
+        """Return the refusal of a call that is not settled, because its canary was not answered yet."""
+        held = self._held.get(str(call.key))
+        return held.refusal if held and held.request == request_hash(call) else None
 
     def sent(self, call: Call, reservation: Reservation, server: str | None = None) -> int:
         """Record that an attempt is about to be sent to this server; return its number."""
@@ -354,7 +361,7 @@ class Journal:
         if held.request != record["request"]:  # asked anew after a reopened call
             held = fresh
         self._held[record["call"]] = held  # in the order in which calls were last sent
-        held.attempts, held.server = record["attempt"], record["server"]
+        held.attempts, held.server, held.refusal = record["attempt"], record["server"], None
         self.footer = None  # a run that sends has not finished
         bound, name = record["reserved"], (record["call"], record["attempt"])
         usd = amount_from_json(bound["usd"])
@@ -390,7 +397,16 @@ class Journal:
         else:
             result = error_from_json(record["error"])
             result.server = sent.server
+            held.refusal = result if result.reason == "unknown" else None
         self._attempts[name] = replace(sent, result=result)
+        if "/canary/" in record["call"] and refuses(result):
+            self._forget_refusals(held)
+
+    def _forget_refusals(self, canary: _Held) -> None:
+        """A canary was refused: it ends the run, and a resumed run asks it and the calls again."""
+        canary.result = None
+        for held in self._held.values():
+            held.refusal = None if held.role == canary.role else held.refusal
 
     def servers_of(self, calls: Iterable[str]) -> list[str]:
         """Return the servers that these calls were last sent to, each once."""
@@ -403,7 +419,7 @@ class Journal:
         for name, held in self._held.items():
             later = later or name in names
             if name in names:
-                held.result = None
+                held.result = held.refusal = None
             held.may_differ = held.may_differ or later or "/closing/" in name
         # What the budget forbade is decided again.
         allowed = [name for name, value in self._decisions.items() if value is True]
@@ -464,32 +480,18 @@ class Journal:
             "answers": [name for name in found.lost_answers if not self._has_answer(name)],
             "sent": [each for each in found.lost if each["type"] == "sent"],
         }
-        self.cut_told = _told_of_cut(cut, found.place, path)
+        self.cut_told = told_of_cut(cut, found.place, path)
         return cut
 
     def _has_answer(self, name: str) -> bool:
         return name in self._held and self._held[name].result is not None
 
 
-def _told_of_cut(cut: Json, place: str, kept: Path) -> str:
-    """Tell what was cut, for the screen."""
-    told = f"A crash damaged the journal: {cut['bytes']} bytes ({place}) were cut, and are kept in {kept}."
-    names = cut["answers"]
-    if not names:
-        return f"{told} No answer to a call can be read in it."
-    more = len(names) - MAX_NAMED
-    shown = ", ".join(names[:MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return f"{told} Answers that were in it are lost, and are asked and paid again: {shown}."
-
-
-def _lost(path: Path, how: str) -> str:
-    """Say that the answers of a run are gone."""
-    kept = sorted(each.name for each in path.parent.glob(f"{KEPT}*"))
-    instead = f"rename {kept[-1]} to {path.name}" if kept else "restore it from a backup"
-    return (
-        f"{path} is {how}, and with it every answer that was paid for; nothing was sent. To resume "
-        f"the run, {instead}; else start a new run."
-    )
+def refuses(result: Reply | ClientError) -> bool:
+    """Tell whether a canary was refused; what may pass with time is no refusal."""
+    if isinstance(result, Reply):
+        return result.block is not None
+    return not isinstance(result, TransientError)
 
 
 def _servers(process: Json) -> _Servers:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
-from uncensoring_chinese_models.domain import Arm, Delivery, Json, is_hosts_text
+from uncensoring_chinese_models.domain import Arm, Delivery, Json, blank_thoughts
 from uncensoring_chinese_models.errors import CorruptRunError
 
 Text = InstanceOf[str]
@@ -39,9 +39,12 @@ class RecordedSample(_Recorded):
     prefill: Text | None
     own_words: Text
     delivery: Delivery
+    reply_start: int = 0
+    reply_end: int | None = None
     text: Text | None = None
     reasoning: Text | None = None
     finish_reason: Text | None = None
+    native_finish_reason: Text | None = None
     server: Text | None = None
     provider: Text | None = None
     error: Text | None = None
@@ -49,8 +52,13 @@ class RecordedSample(_Recorded):
 
     @property
     def target_words(self) -> str:
-        """The target's own words; empty if the host wrote in its place."""
-        return "" if is_hosts_text(self.delivery, self.error) else self.own_words
+        """What the target itself wrote in the sampled turn, thoughts included."""
+        return self.own_words[: self.reply_end]
+
+    @property
+    def said(self) -> str:
+        """The target's words with its thoughts blanked out, so that offsets stay the same."""
+        return blank_thoughts(self.target_words, self.reply_start)
 
     def prompts(self) -> Iterator[str]:
         """Yield every text that we sent for this sample."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.text.canned import CannedEnding, canned_at_end
     from uncensoring_chinese_models.text.chinese import Detected, foreign_characters, language_of
     from uncensoring_chinese_models.text.escaping import escape, preview
     from uncensoring_chinese_models.text.json_reply import (
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
         tokens,
     )
     from uncensoring_chinese_models.text.reply_parts import (
-        is_all_thought,
+        opens_thought,
         reply_in,
         thought_spans,
     )
@@ -76,6 +77,7 @@ __all__ = [
     "MAX_FIGURE_CHARACTERS",
     "MONTHS",
     "NUMBER_WORDS",
+    "CannedEnding",
     "Detected",
     "Flaw",
     "KeywordReading",
@@ -88,6 +90,7 @@ __all__ = [
     "align",
     "all_words",
     "as_written",
+    "canned_at_end",
     "clean",
     "cuts_word",
     "day_words",
@@ -98,7 +101,6 @@ __all__ = [
     "foreign_characters",
     "harmless",
     "hides_negation",
-    "is_all_thought",
     "is_too_short",
     "language_of",
     "likeness",
@@ -106,6 +108,7 @@ __all__ = [
     "most_common_words",
     "negations",
     "normalise",
+    "opens_thought",
     "preview",
     "proper_names",
     "rare_words",

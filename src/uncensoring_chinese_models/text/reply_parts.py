@@ -90,17 +90,6 @@ def thought_spans(text: str, *, is_reply: bool = True) -> tuple[Span, ...]:
     return parts_of(text, is_reply=is_reply).thoughts
 
 
-def has_reply(text: str, *, is_reply: bool = True) -> bool:
-    """Return whether a text has more than thoughts and the line of a search."""
-    return bool(text[slice(*reply_in(text, is_reply=is_reply))].strip())
-
-
-def is_all_thought(text: str, *, is_reply: bool = True) -> bool:
-    """Return whether a text has thoughts and no reply."""
-    parts = parts_of(text, is_reply=is_reply)
-    return bool(parts.thoughts) and not text[slice(*parts.reply)].strip()
-
-
 def opens_thought(prompt: str) -> bool:
     """Return whether a prompt ends with an opening mark, so that thoughts come first."""
     return _OPENING_AT_END.search(prompt[-64:]) is not None

@@ -55,6 +55,7 @@ class _Quote:
     start: Any
     end: Any
     in_spill: Any = None
+    in_thoughts: Any = None
 
 
 def read_excerpts(files: Mapping[str, bytes], gone: Collection[str] = ()) -> ExcerptsRead:
@@ -127,6 +128,7 @@ def _of_turn(turn: Any) -> Iterator[_Quote]:
             _get(check, "start"),
             _get(check, "end"),
             _get(check, "in_spill"),
+            _get(check, "in_thoughts"),
         )
 
 
@@ -180,15 +182,23 @@ def _problem(quote: _Quote, sample: Any) -> str:
     start, end = quote.start, quote.end
     if not (_is_int(start) and _is_int(end) and 0 <= start < end <= len(text)):
         return "has offsets outside the text of its sample"
-    own_words = _get(sample, "own_words")
-    own_end = len(own_words) if isinstance(own_words, str) else len(text)
-    if quote.in_spill not in (None, end > own_end):
-        return "says wrongly whether the words are in the spill"
+    if wrong := _wrong_part(quote, sample, len(text)):
+        return f"says wrongly whether the words are in the {wrong}"
     if not isinstance(quote.excerpt, str):
         return "has no excerpt"
     if quote.verdict in LITERAL and not is_quoted_at(quote.excerpt, text, start, end):
         return "is not at its recorded position"
     return ""
+
+
+def _wrong_part(quote: _Quote, sample: Any, length: int) -> str:
+    """Return the part of the text about which a quote is wrong; empty if there is none."""
+    own_words, begin = _get(sample, "own_words"), _get(sample, "reply_start")
+    own_end = len(own_words) if isinstance(own_words, str) else length
+    if quote.in_spill not in (None, quote.end > own_end):
+        return "spill"
+    is_thought = _is_int(begin) and quote.start < begin
+    return "thoughts" if quote.in_thoughts not in (None, is_thought) else ""
 
 
 def is_quoted_at(excerpt: str, text: str, start: int, end: int) -> bool:

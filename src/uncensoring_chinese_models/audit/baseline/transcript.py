@@ -28,9 +28,12 @@ _NUMBER = re.compile(r"\AResponse of the target in iteration (\d+) of ")
 _HEAD = re.compile(r"^\[arm (\w+), sample (\d+): (\w+)\]$", re.MULTILINE)
 _MARK = re.compile(r"<<<TARGET ([0-9a-f]{16})\n")
 _CUT = " [cut here: too long to show]"
-_SPILL = "[written after it closed the sampled turn"
-_HOSTS_WORDS = "[the host's policy"
-_NOT_ITS_WORDS = (_HOSTS_WORDS, "[the error", "[a reasoning parser")
+_NOT_ITS_WORDS = (
+    "[written after it closed the sampled turn",
+    "[the host's policy",
+    "[the error",
+    "[a reasoning parser",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +127,7 @@ def _samples(content: str) -> Iterator[tuple[str, int, Delivery, str]]:
         elif mark:
             words, after = _marked(content, mark)
             before = content[at : mark.start()].rstrip("\n").rpartition("\n")[2]
-            if before.startswith(_HOSTS_WORDS):
-                text = ""  # the host also wrote the text shown before
-            elif head and not before.startswith((_SPILL, *_NOT_ITS_WORDS)):
+            if head and not before.startswith(_NOT_ITS_WORDS):
                 text = words
             at = after
         else:

@@ -153,6 +153,9 @@ class Withholding:
             # The API's `refusal` field with finish_reason `stop` may also be the model's own refusal.
             is_either = sample.error is not None and sample.finish_reason == "stop"
             return found._replace(withheld_by="unclear" if is_either else "host")
+        if sample.delivery in ("suspected_block", "replaced"):
+            is_sure = sample.delivery == "replaced"
+            return found._replace(withheld_by="host" if is_sure else "unclear")
         if not has_words(compared.words):
             return self._without_words(compared, found)
         if compared.words in self._canned:

@@ -64,6 +64,9 @@ class _JudgeJournal:
         self.attempted = journal.attempted
         self.done = journal.done
 
+    def refusal(self, call: Call) -> ClientError | None:
+        return self._journal.refusal(call)
+
     def answer(self, call: Call) -> Reply | ClientError | None:
         held = self._journal.answer(call)
         return held if isinstance(held, Reply | RejectedError) else None

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
 from uncensoring_chinese_models.audit import Evidence, check_excerpt, stance_by_wording
-from uncensoring_chinese_models.domain import RAW_ARM, Response, Sample, fact_label
+from uncensoring_chinese_models.domain import RAW_ARM, Response, Sample, fact_label, is_cut
 from uncensoring_chinese_models.errors import AuditorReplyError
 from uncensoring_chinese_models.measure.judges.request import NONE, OTHER, JudgeStance, Problem
 from uncensoring_chinese_models.models import delivery_of
@@ -114,7 +114,9 @@ def read_judgement(reply: Reply, request: JudgeRequest, judge: str) -> Judgement
         only_one=True,
     )
     try:
-        said, _ = read_json_reply(reply.text, form, cut=reply.finish_reason == "length")
+        said, _ = read_json_reply(
+            reply.text, form, cut=is_cut(reply.finish_reason, reply.native_finish_reason)
+        )
     except AuditorReplyError as err:
         raise UnusableError("unreadable", str(err)) from None
     letter = said.says.strip().strip(".:()").upper()

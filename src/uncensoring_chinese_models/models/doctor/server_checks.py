@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.domain import Reply
+from uncensoring_chinese_models.domain import Reply, is_cut
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 from uncensoring_chinese_models.models.templates import without_packing
 
@@ -196,7 +196,7 @@ def judge_json_mode(canaries: CanaryReplies) -> CheckFinding:
     numbers |= {"is_object": _is_object(text), "finish_reason": reply.finish_reason}
     if numbers["is_object"]:
         return CheckFinding("yes", numbers)
-    may_be_cut = not text or (text.startswith("{") and reply.finish_reason == "length")
+    may_be_cut = not text or (text.startswith("{") and is_cut(reply.finish_reason))
     return CheckFinding("unknown" if may_be_cut else "no", numbers)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.domain import ARMS
+from uncensoring_chinese_models.domain import ARMS, is_cut
 from uncensoring_chinese_models.models.doctor.canaries import CheckFinding
 from uncensoring_chinese_models.text import thought_spans
 
@@ -58,7 +58,7 @@ def judge_stop(canaries: CanaryReplies) -> CheckFinding:
     if text.partition(word)[2].strip():
         return CheckFinding("no", numbers)
     ended_there = open_text.startswith(text.removesuffix(word)) and len(text) < len(open_text)
-    ended_there = ended_there and stopped.finish_reason != "length"
+    ended_there = ended_there and not is_cut(stopped.finish_reason)
     return CheckFinding("yes" if ended_there else "unknown", numbers)
 
 
@@ -116,8 +116,8 @@ def judge_thinking(canaries: CanaryReplies) -> CheckFinding:
     numbers["reasoning_tokens"] = reply.usage.reasoning_tokens
     if _may_think(canaries.checked):
         return CheckFinding("yes" if text and not reasoned else "unknown", numbers)
-    is_chat, is_cut = canaries.checked.api == "chat", reply.finish_reason in (None, "length")
-    if reasoned and is_chat and is_cut and not text:  # text may follow the reasoning
+    is_chat, may_go_on = canaries.checked.api == "chat", is_cut(reply.finish_reason or "length")
+    if reasoned and is_chat and may_go_on and not text:  # text may follow the reasoning
         return CheckFinding("unknown", numbers)
     # A raw prompt has closed the reasoning block already, so no reasoning should be split off.
     is_misplaced = reasoned and not (is_chat and text)

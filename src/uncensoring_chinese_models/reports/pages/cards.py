@@ -14,6 +14,7 @@ from uncensoring_chinese_models.reports.pages.probes import (
     prompt_of,
     sample_view,
 )
+from uncensoring_chinese_models.reports.sentences import aside_of
 
 LEVELS = ("low", "medium", "high")
 _FLAWS = {
@@ -189,7 +190,7 @@ def _excerpt(check: Json, samples: Mapping[Place, LabelledSample]) -> ExcerptVie
         check["survives"],
         check["verdict"],
         _why_not(check),
-        where + (", after the sampled turn" if check.get("in_spill") else ""),
+        where + aside_of(check),
         view.anchor if view else "",
         prompt_of(found.sample) if found else "",
         view,

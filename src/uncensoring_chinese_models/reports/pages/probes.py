@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.domain import LABELS, Json, SampleLabel
+from uncensoring_chinese_models.domain import DELIVERIES, LABELS, Json, SampleLabel
 from uncensoring_chinese_models.measure import RunStances
 from uncensoring_chinese_models.reports.pages.text import Piece, pieces
 
@@ -36,6 +36,8 @@ class SampleView:
     pieces: list[Piece]
     reasoning: str | None
     error: str | None
+    is_by_host: bool
+    """True where `error` holds the host's words."""
     about: list[str]
     """Its delivery, length, server and provider."""
     is_cited: bool
@@ -146,13 +148,15 @@ def sample_view(place: Place, labelled: LabelledSample, marks: Marks) -> SampleV
     sample, label = labelled
     text = sample["text"] or ""
     own = marks.get(place, ())
+    reply = sample.get("reply_start") or 0, sample.get("reply_end")
     return SampleView(
         anchor_of(place),
         sample["index"] + 1,
         label,
-        pieces(text, own, len(sample["own_words"] or "")),
+        pieces(text, own, len(sample["own_words"] or ""), reply),
         sample.get("reasoning"),
         sample.get("error"),
+        DELIVERIES[sample["delivery"]].by_host,
         list(_about(sample)),
         bool(own),
     )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from uncensoring_chinese_models.text import escape, language_of
 
@@ -17,13 +18,27 @@ _MAX_LANGUAGE_CHARACTERS = 2_000
 """Max characters that are looked at to find the language of a text."""
 
 
+Aside = Literal["thoughts", "host", "spill"]
+ASIDES: dict[Aside, str] = {
+    "thoughts": "thoughts: written before the reply",
+    "host": "the host's words: put in the place of the reply, or behind it",
+    "spill": "spill: written after the sampled turn ended",
+}
+"""The parts of a text that are not the reply."""
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a text, and whether it is quoted or spill."""
+    """A part of a text, whether it is quoted, and what it is if not the reply."""
 
     text: str
     is_marked: bool = False
-    is_spill: bool = False
+    aside: Aside | None = None
+
+    @property
+    def title(self) -> str:
+        """What a reader must know about it; empty for the reply."""
+        return ASIDES[self.aside] if self.aside else ""
 
 
 def shown(text: object) -> str:
@@ -41,21 +56,31 @@ def lang(text: object) -> str:
     return "" if language == "other" else language
 
 
-def pieces(text: str, marks: Iterable[tuple[int, int]], own: int | None = None) -> list[Piece]:
-    """Cut a text where quotes begin and end, and where the sampled turn was closed.
+def pieces(
+    text: str,
+    marks: Iterable[tuple[int, int]],
+    own: int | None = None,
+    reply: tuple[int, int | None] = (0, None),
+) -> list[Piece]:
+    """Cut a text where quotes begin and end, and where the reply and the sampled turn do.
 
     Args:
         text: all that the server sent.
         marks: offsets of quotes. They may overlap; parts outside the text are ignored.
         own: how many characters were written inside the sampled turn.
+        reply: where the reply begins and ends in them.
     """
     spans = _merged((max(start, 0), min(end, len(text))) for start, end in marks)
     border = len(text) if own is None else min(own, len(text))
-    cuts = sorted({0, len(text), border, *(cut for span in spans for cut in span)})
+    begin = min(reply[0], border)
+    stop = border if reply[1] is None else max(begin, min(reply[1], border))
+    cuts = sorted({0, begin, stop, border, len(text), *(cut for span in spans for cut in span)})
     found = []
     for start, end in pairwise(cuts):
         is_marked = any(low <= start and end <= high for low, high in spans)
-        found.append(Piece(shown(text[start:end]), is_marked, start >= border))
+        aside: Aside | None = "host" if stop <= start < border else None
+        aside = "thoughts" if start < begin else "spill" if start >= border else aside
+        found.append(Piece(shown(text[start:end]), is_marked, aside))
     return found
 
 
