@@ -181,7 +181,7 @@ class _WrongLineError(Exception):
     """A line does not hold a reply; the message goes on from its number."""
 
 
-class _Asked(NamedTuple):
+class _ReplyLine(NamedTuple):
     """A reply, and the question that it replies to."""
 
     question: str | None
@@ -264,7 +264,7 @@ def _opened(name: str) -> Iterator[BinaryIO]:
         yield file
 
 
-def _replies(lines: BinaryIO, name: str) -> Iterator[_Asked]:
+def _replies(lines: BinaryIO, name: str) -> Iterator[_ReplyLine]:
     """Yield the reply of each line; a wrong line is refused by its number."""
     for number, line in enumerate(lines, 1):
         try:
@@ -277,7 +277,7 @@ def _replies(lines: BinaryIO, name: str) -> Iterator[_Asked]:
             ) from None
 
 
-def _reply(line: bytes) -> _Asked:
+def _reply(line: bytes) -> _ReplyLine:
     try:
         told = strict_json.loads_leniently(line)
     except (ValueError, RecursionError) as err:
@@ -287,7 +287,7 @@ def _reply(line: bytes) -> _Asked:
     for key in ("question", "reply"):
         if not isinstance(told.get(key), str | None):
             raise _WrongLineError(f"has a {key} that is not a text")
-    return _Asked(told.get("question"), told["reply"] or "")
+    return _ReplyLine(told.get("question"), told["reply"] or "")
 
 
 # --- a judged run, line by line -----------------------------------------------------------------
