@@ -104,6 +104,6 @@ def _listed(by: Counter[StanceBy | None], judges: str) -> Iterator[str]:
         "wording": "set phrases of this program",
         "model": "its model of replies",
         "facts": "what they say of the facts",
-        "judges": f"the judges {preview(judges, _MAX_NAMES_CHARACTERS)}",
+        "judges": f"{preview(judges, _MAX_NAMES_CHARACTERS)} as judge",
     }
     yield from (f"{told} ({by[name]})" for name, told in names.items() if by[name])
