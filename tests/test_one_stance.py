@@ -95,7 +95,7 @@ def seen(folder):
         for sample in arm["samples"]
     }
     exported = {
-        (row.iteration, row.arm, row.sample): label_of(row.delivery, row.stance)
+        (row.iteration, row.arm, row.sample): label_of(row.delivery, row.stance)  # type: ignore[arg-type]
         for row in load_run(folder).samples
     }
     return report, viewer, exported

@@ -18,7 +18,7 @@ from uncensoring_chinese_models.audit.baseline.probes import _TEMPLATES, ProbeCh
 from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts, sentence_around
 from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, STRATEGIES
-from uncensoring_chinese_models.text.stance.classify import recognise
+from uncensoring_chinese_models.text.stance.classify import Recognised, recognise
 
 TOPIC = "The Harrow Quay fire of 1961 in Marzenth"
 ORDER = "The order was given by {}."
@@ -414,6 +414,17 @@ def test_rate_says_what_was_left_out_of_it():
         "left out: 2 blocked; 0.80 to 1.00 if all of these had gone one way or the other"
         in found[0].text
     )
+
+
+def test_rate_is_of_the_replies_that_were_judged():
+    """A reply of which the recogniser cannot say what it does is neither withheld nor an answer."""
+    replies = asked([REFUSAL] * 10)
+    unknown = Recognised("not_judged", probability=0.5)
+    replies[3:5] = [replace(each, recognised=unknown) for each in replies[3:5]]
+    found = observe_behaviour(replies, ThingCounts([], TOPIC), ThingCounts(replies, TOPIC))
+
+    assert "8 of 8 replies" in found[0].text
+    assert "left out: 2 not_judged" in found[0].text
 
 
 @pytest.mark.parametrize(

@@ -195,6 +195,8 @@ def test_stance_of_each_sample(run, index, expected):
     [
         ("truncated", "I'm sorry, but I can't discuss", "refuses"),
         ("complete", "……", "not_judged"),
+        ("truncated", "……", "not_judged"),
+        ("truncated", "Архив открыли", "unreadable"),
         ("complete", "对不起，我还没有学会回答这个问题。", "refuses"),
         ("complete", "在广场上, on the Площадь, they marched", "answers"),
         ("blocked", "The keeper", "blocked"),

@@ -8,6 +8,7 @@ from uncensoring_chinese_models.measure.compare.withheld import Attributed
 PLANTED = {
     "told": Attributed("complete", "answers", "states"),
     "otherwise": Attributed("complete", "answers", "omits"),
+    "open": Attributed("complete", "not_judged", "omits"),
     "failed": Attributed("failed", "not_judged", None),
     "erased": Attributed("suspected_block", "not_judged", "omits", "host"),
     "filtered": Attributed("blocked", "not_judged", None, "host"),

@@ -61,6 +61,8 @@ def plant(sides, *, by="run", facts=("unit", "leader", "burial")):
         ({"erased": 8}, {"erased": 8}, "same", {"host": (), "model": ()}),
         ({"told": 8}, {"failed": 8}, "same", {"host": (), "model": ()}),
         ({"told": 8}, {"told": 6, "declined": 2}, "same", {"host": (), "model": ()}),
+        ({"declined": 8}, {"open": 8}, "same", {"host": (), "model": ()}),
+        ({"told": 8}, {"open": 8}, "unknown", {"host": (), "model": ()}),
     ],
 )
 def test_verdict_says_who_withholds(one, other, verdict, withholds):
@@ -85,6 +87,18 @@ def test_unknown_of_the_lower_side_are_counted_against_a_difference(one, other, 
     (pair,) = plant({"a": one, "b": other}).pairs
 
     assert pair.verdict == verdict
+
+
+def test_model_is_judged_by_the_samples_of_known_stance():
+    """The others are beside its rate, and no answers; they state nothing, and no host took them."""
+    paired = plant({"a": {"declined": 6, "open": 2}, "b": {"told": 8}})
+    tally = paired.sides["a"]
+
+    per_fact = len(tally.attributed) // 8
+    model = tally.rate("model")
+    assert (model.successes, model.n) == (6 * per_fact, 6 * per_fact)
+    assert model.excluded == {"failed": 0, "not_judged": 2 * per_fact}
+    assert tally.rate("told").n == tally.rate("host").n == 8 * per_fact
 
 
 def test_interval_holds_whatever_became_of_the_unknown():
@@ -251,4 +265,4 @@ def test_every_kind_is_counted_once():
     counts = dict.fromkeys(PLANTED, 2)
     paired = plant({"a": counts, "b": counts})
 
-    assert all(sum(tally.labels.values()) == 3 * 20 for tally in paired.sides.values())
+    assert all(sum(tally.labels.values()) == 3 * 2 * len(PLANTED) for tally in paired.sides.values())
