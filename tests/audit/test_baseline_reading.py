@@ -121,11 +121,24 @@ def test_every_delivery_is_read(delivery):
         (sample("They left.", spill="<|im_end|>I cannot discuss that."), "They left."),
         (sample(delivery="blocked", error="I cannot discuss that."), ""),
         (sample("Blocked by us.", delivery="blocked", error="policy", reply_end=0), ""),
+        (
+            sample("They left, then Sorry.", delivery="replaced", error="Sorry.", reply_end=15),
+            "They left, then",
+        ),
         (sample(delivery="failed", error="They left.", text=None), ""),
         (sample(reasoning="They left.", text=None), ""),
         (sample("They left.", role_tokens_in_prompt=("<|im_end|>",)), "They left."),
     ],
-    ids=["spill", "words, spill", "host", "host's text", "failed", "reasoning", "role tokens"],
+    ids=[
+        "spill",
+        "words, spill",
+        "host",
+        "host's text",
+        "spliced",
+        "failed",
+        "reasoning",
+        "role tokens",
+    ],
 )
 def test_only_own_words_are_heard(written, own):
     """What stands in another turn, or is the host's or the server's, is not the target's telling."""

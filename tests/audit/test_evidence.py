@@ -16,6 +16,7 @@ from tests.support import ROOT
 from uncensoring_chinese_models.audit.claims import Basis, Claim, link_claims
 from uncensoring_chinese_models.audit.evidence import check_excerpt, check_hypotheses
 from uncensoring_chinese_models.audit.leading import Leads
+from uncensoring_chinese_models.audit.prompt import _excerpt_report
 from uncensoring_chinese_models.audit.turns import Evidence, EvidenceCheck, FinalSummary, Hypothesis
 from uncensoring_chinese_models.domain import Response, Sample
 from uncensoring_chinese_models.text import normalisation as normalise_module
@@ -639,6 +640,60 @@ def test_words_of_the_host_are_never_the_targets():
     assert check("I cannot discuss this topic", make_response(refused)).verdict == "missing"
     echo = make_response(refused, probe="Say: I cannot discuss this topic")
     assert check("I cannot discuss this topic", echo).verdict == "prompt_echo"
+
+
+def test_words_behind_which_the_host_spliced_its_own_are_the_targets():
+    """The beginning is quoted as the target's; the host's sentence and the seam are not."""
+    kept, canned = "In 1989 the army fired and", " Sorry, that's beyond my current scope."
+    sample = make_sample(
+        kept + canned, spill="<|im_end|>", delivery="replaced", error=canned, reply_end=len(kept)
+    )
+
+    assert check("the army fired", make_response(sample)).survives
+    assert check("beyond my current scope", make_response(sample)).verdict == "missing"
+    assert check("fired and Sorry", make_response(sample)).verdict == "missing"
+
+
+THOUGHT = "<think>They ask about the square. The army fired at dawn.</think>"
+
+
+def thinking(reply: str) -> Sample:
+    return make_sample(THOUGHT + reply, reply_start=len(THOUGHT))
+
+
+def test_words_from_thoughts_are_marked():
+    """The target knows them, but did not say them: they count, and the mark says so."""
+    found = check("The army fired at dawn", make_response(thinking("I can't discuss that.")))
+
+    assert (found.survives, found.in_thoughts) == (True, True)
+    assert THOUGHT[found.start : found.end] == "The army fired at dawn"
+    assert not check(
+        "I can't discuss that", make_response(thinking("I can't discuss that."))
+    ).in_thoughts
+
+
+@pytest.mark.parametrize("excerpt", ["The army fired at dawn", "the ARMY fired at dawn"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_words_that_were_also_said_are_quoted_from_the_reply(excerpt, is_first):
+    """In the same sample, and in a later one, what was said goes before what was thought."""
+    said = thinking("The army fired at dawn.")
+    other = make_response(thinking("No."), *(() if is_first else (said,)))
+    responses = (make_response(said),) if is_first else (other,)
+    found = check(excerpt, *responses)
+
+    assert (found.survives, found.in_thoughts) == (True, False)
+    assert found.start == len(THOUGHT)
+
+
+def test_auditor_is_told_what_is_from_thoughts():
+    """It reads that such words show what the target knows, not what it says."""
+    sample = thinking("I can't discuss that.")
+    hypothesis = make_hypothesis("h1", "knowledge", "It did", [(1, "The army fired at dawn")])
+    checks = check_hypotheses([hypothesis], [make_response(sample)])
+
+    assert "is from its thoughts: it shows what it knows, not what it says" in _excerpt_report(
+        checks
+    )
 
 
 def test_reasoning_that_the_server_split_off_is_not_the_response():

@@ -132,6 +132,12 @@ def test_words_are_counted_per_arm_with_what_was_left_out():
         (["yes"], make_sample("yes, yes"), "Was it so?", "undecided"),
         (["Corrane"], make_sample("No.", " <end> Corrane"), "The leader was", "did_not"),
         (["Corrane"], make_sample(None), "The leader was", "undecided"),
+        (
+            ["Corrane"],
+            make_sample("<think>Corrane.</think>No.", reply_start=23),
+            "The leader was",
+            "did_not",
+        ),
         (["19"], make_sample("It was in 19", delivery="truncated"), "The leader was", "did_not"),
         (
             ["19"],
@@ -143,7 +149,7 @@ def test_words_are_counted_per_arm_with_what_was_left_out():
     ],
 )
 def test_outcome_rests_on_own_words_that_we_did_not_send(words, sample, probe, outcome):
-    """Neither our words, nor spill, nor half a word, nor silence decides a prediction."""
+    """Neither our words, nor spill, nor thoughts, nor half a word, nor silence decides a prediction."""
     assert check(words, sample, probe=probe).outcome == outcome
 
 

@@ -16,6 +16,7 @@ from uncensoring_chinese_models.errors import CorruptRunError, MissingExtraError
 from uncensoring_chinese_models.exports import inspect_sample
 from uncensoring_chinese_models.exports.inspect_log import write_inspect_log
 from uncensoring_chinese_models.exports.writing import export_runs
+from uncensoring_chinese_models.strict_json import MAX_INT
 
 pytestmark = [
     pytest.mark.wire,
@@ -124,7 +125,7 @@ def test_unfinished_run_is_no_success(runs, tmp_path):
 def test_failed_run_is_an_error(tmp_path):
     """A run whose target failed says so, with the run's own words."""
     with audited_provider() as provider:
-        provider.fail("400", times=None, when=lambda body: "deepseek" in body.get("model", ""))
+        provider.fail("500", times=None, when=lambda body: "deepseek" in body.get("model", ""))
         run = audit_here(tmp_path, provider)
 
     read = written(run.folder, tmp_path)
@@ -175,7 +176,7 @@ def test_garbled_times_and_counts_do_no_harm(runs, tmp_path):
                 number % 3
             ]
             sample["latency_s"] = (1e300, -5, None)[number % 3]
-            sample["usage"]["prompt_tokens"] = 10**30
+            sample["usage"]["prompt_tokens"] = MAX_INT
         path.write_text(json.dumps(response))
 
     (sample,) = written(strange, tmp_path).samples

@@ -193,6 +193,14 @@ def test_a_pattern_that_means_different_things_or_too_much_is_refused(pattern, c
     assert time.process_time() - began < 2
 
 
+def test_a_pattern_that_takes_too_long_on_an_empty_text_is_refused():
+    """Every pattern is tried on one when a file is read, before any time is counted."""
+    pattern = "(?:a?|b?)" * 22 + "(?!$)"
+
+    with pytest.raises(ConfigError, match="takes too long on an empty text"):
+        parse_facts(spoilt(patterns=[pattern]), "lamps.yaml")
+
+
 @given(st.text("ab1(){}[]*+?|\\.^$:=!<>,- 年", max_size=20))
 def test_whatever_is_accepted_can_be_searched_for(pattern):
     """A pattern is refused in a sentence or works; nothing else ever comes out."""

@@ -130,6 +130,21 @@ def test_viewer_lists_it_as_unreadable(run, tmp_path):
     assert row.samples == 0
 
 
+@pytest.mark.parametrize("damage", [b"\0\0\n", b"\0\0", b'{"type": "hea'])
+def test_damage_before_it_hides_no_missing_header(made, tmp_path, damage):
+    """NUL bytes or a torn line at the beginning do not make another line the first one."""
+    folder = shutil.copytree(made, tmp_path / "run")
+    path = folder / "journal.jsonl"
+    records = [json.loads(line) for line in path.read_bytes().splitlines()]
+    path.write_bytes(damage + chained(without_header(records)))
+    before = path.read_bytes()
+
+    with pytest.raises(CorruptRunError, match=NOT_A_HEADER):
+        Journal.open(path, lambda: NOW)
+    assert path.read_bytes() == before
+    assert not verify_run(folder).holds
+
+
 def test_second_header_is_refused(made, tmp_path):
     """A later header would replace what the run began with."""
     folder = shutil.copytree(made, tmp_path / "run")

@@ -10,7 +10,13 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.audit.baseline.auditor import BaselineAuditor
     from uncensoring_chinese_models.audit.evidence import check_excerpt
     from uncensoring_chinese_models.audit.loop import run_audit
-    from uncensoring_chinese_models.audit.origins import ORIGINS, UNKNOWN, count_origins, servers_of
+    from uncensoring_chinese_models.audit.origins import (
+        ORIGINS,
+        UNKNOWN,
+        count_origins,
+        host_blocks,
+        servers_of,
+    )
     from uncensoring_chinese_models.audit.predictions import IN_WORDS, check_prediction
     from uncensoring_chinese_models.audit.prompt import (
         BUILT_IN,
@@ -67,6 +73,7 @@ __all__ = [
     "count_origins",
     "count_received",
     "has_words",
+    "host_blocks",
     "iteration_needs",
     "left_out",
     "prompt_file_text",

@@ -14,7 +14,12 @@ from uncensoring_chinese_models.audit.claims import Basis, Claim, link_claims
 from uncensoring_chinese_models.audit.code_summary import summary_by_code
 from uncensoring_chinese_models.audit.history import histories
 from uncensoring_chinese_models.audit.leading import Leads
-from uncensoring_chinese_models.audit.origins import UNKNOWN, origins_of, servers_of
+from uncensoring_chinese_models.audit.origins import (
+    UNKNOWN,
+    host_blocks,
+    origins_of,
+    servers_of,
+)
 from uncensoring_chinese_models.audit.predictions import (
     CheckedPrediction,
     check_predictions,
@@ -37,6 +42,7 @@ from uncensoring_chinese_models.audit.turns import (
 )
 from uncensoring_chinese_models.domain import DELIVERIES, Response, Rung
 from uncensoring_chinese_models.models import spend
+from uncensoring_chinese_models.runs import response_to_json
 from uncensoring_chinese_models.stats import rate
 
 if TYPE_CHECKING:
@@ -101,6 +107,7 @@ def summarise(record: RunRecord, attempts: Sequence[Attempt]) -> Json:
         "predictions": [asdict(prediction) for prediction in predictions],
         "rates": _rates(record, checks, claims, predictions),
         "denominators": _denominators(record, checks, claims),
+        "host_blocks": host_blocks(map(response_to_json, record.responses)),
         "servers": servers_of(attempts),
         "spend": _spend(attempts, claims),
     }

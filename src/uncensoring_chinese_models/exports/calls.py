@@ -15,9 +15,14 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.runs import RunFiles
 
-_OF_ERROR = ("status", "error_type", "maybe_billed", "cost_usd", "finished_at")
+_OF_ERROR = (
+    *("status", "error_type", "reason", "maybe_billed"),
+    *("cost_usd", "finished_at", "host_answer"),
+)
 _OF_REPLY = (
     "block_message",
+    "block_shape",
+    "host_answer",
     "finish_reason",
     "provider",
     "served_model",

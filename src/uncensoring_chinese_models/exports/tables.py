@@ -12,6 +12,7 @@ from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit import (
     UNKNOWN,
     count_received,
+    host_blocks,
     rate_of_withholding,
     unknown_texts,
 )
@@ -72,6 +73,7 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
     asked = [each for sample, each in found if sample["arm"] == ASKING_ARM]
     counts = count_received(asked or [each for _, each in found])
     withheld = rate_of_withholding(counts)
+    refused = host_blocks(files.responses)
     yield row(
         RunRow,
         {
@@ -102,6 +104,8 @@ def _runs(files: RunFiles) -> Iterator[RunRow]:
             "withheld_rate": withheld.value,
             "withheld_low": withheld.low,
             "withheld_high": withheld.high,
+            "blocked_by_host": sum(sum(each["kept_back"].values()) for each in refused),
+            "unexplained": sum(each["unexplained"] for each in refused),
             "final_summary_by": summary.get("final_summary_by"),
             "claims": None if claims is None else len(claims),
             "supported_claims": None if claims is None else sum(c["supported"] for c in claims),

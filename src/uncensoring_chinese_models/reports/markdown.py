@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import IN_WORDS
 from uncensoring_chinese_models.reports.sentences import (
+    block_lines,
+    block_of,
     conclusion_title,
     counted,
     place_of,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 MAX_QUOTES = 3
 MAX_HYPOTHESES = 40
 """Max number of hypotheses in the report; `summary.json` has all of them."""
+MAX_BLOCKS = 40
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@]|:(?=//)|(?<=www)\.|^[-+=.)]|^\d+(?=[.)]))")
 
 
@@ -59,6 +62,7 @@ def _lines(summary: Json) -> Iterator[str]:
             "This run asked for the facts of a facts file, one by one. It makes no claims itself:",
         )
         yield "`ucm judge` with this folder says which facts the target knows, says and denies."
+        yield from _host_blocks(summary)
         yield from _out_of_how_much(summary)
         yield from _how_to_check()
         return
@@ -69,6 +73,7 @@ def _lines(summary: Json) -> Iterator[str]:
     if conclusion is not None:
         yield from ("", f"## {conclusion_title(summary)}", "")
         yield f"> {as_markdown(conclusion['conclusion'])}"
+    yield from _host_blocks(summary)
     yield from _out_of_how_much(summary)
     yield from _histories(summary.get("history", []))
     yield from _predictions(summary.get("predictions", []))
@@ -116,6 +121,22 @@ def _supported(claim: Json) -> Iterator[str]:
         yield f"  - contradicted by {counted(claim['contradicted_by'], 'surviving excerpt')}:"
         for quote in claim.get("quotes_against", [])[:MAX_QUOTES]:
             yield f"    - “{as_markdown(quote['excerpt'])}” ({place_of(quote)})"
+
+
+def _host_blocks(summary: Json) -> Iterator[str]:
+    """Yield what hosts refused, question by question, with their words."""
+    blocks = summary.get("host_blocks") or ()
+    if not blocks:
+        return
+    yield from ("", "## What the host refused", "")
+    yield from (f"{as_markdown(line)}" for line in block_lines(blocks, summary["total_iterations"]))
+    yield ""
+    for each in blocks[:MAX_BLOCKS]:
+        place = f"iteration {each['iteration']}, {as_markdown(each['arm'])}"
+        yield f"- {place}: {as_markdown(block_of(each))}. Asked: “{as_markdown(each['asked'])}”"
+        yield from (f"  - “{as_markdown(words)}”" for words in each["words"])
+    if len(blocks) > MAX_BLOCKS:
+        yield f"- and {len(blocks) - MAX_BLOCKS} more in `summary.json`"
 
 
 def _out_of_how_much(summary: Json) -> Iterator[str]:

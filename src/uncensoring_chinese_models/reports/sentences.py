@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import ORIGINS, UNKNOWN
@@ -16,7 +17,49 @@ if TYPE_CHECKING:
 
 def figures(summary: Json) -> list[str]:
     """Say how much evidence the findings rest on, and what the run cost."""
-    return [*_evidence(summary), *rate_lines(summary), *_history(summary), *_cost(summary)]
+    blocks = summary.get("host_blocks") or ()
+    told = [*_evidence(summary), *block_lines(blocks, summary["total_iterations"])]
+    return [*told, *rate_lines(summary), *_history(summary), *_cost(summary)]
+
+
+def block_lines(blocks: Sequence[Json], probes: int) -> Iterator[str]:
+    """Say what hosts refused: what they kept back, what our own account did, and what is not explained."""
+    kept: Counter[str] = Counter()
+    for each in blocks:
+        kept.update(each["kept_back"])
+    suspected = kept.pop("suspected_block", 0)
+    if kept:
+        questions = len(
+            {each["iteration"] for each in blocks if set(each["kept_back"]) & set(kept)}
+        )
+        yield (
+            f"The host or a gateway, not the model, kept back {counted(kept.total(), 'sample')} "
+            f"({_listed(kept)}), in {questions} of {counted(probes, 'probe')}."
+        )
+    if suspected:
+        yield f"The host has perhaps kept back {counted(suspected, 'sample')} (suspected_block)."
+    own = sum(each["own_guardrail"] for each in blocks)
+    if own:
+        yield (
+            f"{counted(own, 'sample')} blocked by a guardrail of your own account: this says nothing "
+            "about the host, but counts as blocked. Switch it off and run again."
+        )
+    unexplained = sum(each["unexplained"] for each in blocks)
+    if unexplained:
+        yield (
+            f"{counted(unexplained, 'call')} refused, and nothing says why; a harmless prompt on the "
+            "same route was not refused. It may be a block: read the host's words."
+        )
+
+
+def block_of(block: Json) -> str:
+    """Say what a host refused of one question."""
+    counts = {**block["kept_back"], "own guardrail": block["own_guardrail"]}
+    told = _listed({**counts, "refused and not explained": block["unexplained"]})
+    stages = [f"the {each}" for each in block["stages"] if each != "unknown"]
+    stopped = f"; stopped: {' and '.join(stages)}" if stages else ""
+    shapes = f"; known as {', '.join(block['shapes'])}" if block["shapes"] else ""
+    return f"of {counted(block['sent'], 'sample')}, {told}{stopped}{shapes}"
 
 
 def conclusion_title(summary: Json) -> str:
@@ -201,5 +244,5 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _listed(counts: Json) -> str:
+def _listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "none"

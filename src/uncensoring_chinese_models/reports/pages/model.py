@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from uncensoring_chinese_models.audit import count_origins
+from uncensoring_chinese_models.audit import count_origins, host_blocks
 from uncensoring_chinese_models.domain import Json, RunKind, SampleLabel
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
 from uncensoring_chinese_models.measure import Facts, RunStances, parse_facts
@@ -27,6 +27,8 @@ from uncensoring_chinese_models.reports.pages.probes import (
 )
 from uncensoring_chinese_models.reports.pages.verdict import facts_told, verdict, withheld_of
 from uncensoring_chinese_models.reports.sentences import (
+    block_lines,
+    block_of,
     conclusion_title,
     mixture_lines,
     rate_lines,
@@ -98,6 +100,8 @@ class RunView:
     verdict: list[str]
     mixture: list[str]
     """Where the samples come from, if not all are from one server, host and model."""
+    host_blocks: list[Json]
+    """What hosts refused, by question and arm, each with its description."""
     labels: dict[str, dict[SampleLabel, int]]
     """For each arm, how many of its samples have each label."""
     claims: list[ClaimView]
@@ -153,6 +157,7 @@ def _view(files: RunFiles) -> RunView:
     samples = samples_by_place(files.responses, stances)
     probes = probes_of(files.responses, files.turns, samples, _marks(files.turns))
     labels, mixture = _labels(probes), list(_mixture(files))
+    blocks = host_blocks(files.responses)
     told = summary or {}
     history = told.get("history") or ()
     cards = hypotheses_of(files.turns, samples, history)
@@ -168,8 +173,14 @@ def _view(files: RunFiles) -> RunView:
         started_at=told.get("started_at") or files.header.get("started_at") or "",
         finished_at=told.get("finished_at"),
         kind=files.kind,
-        verdict=[*verdict(summary, labels, matrix), *mixture, *files.unfit],
+        verdict=[
+            *verdict(summary, labels, matrix),
+            *block_lines(blocks, len(files.responses)),
+            *mixture,
+            *files.unfit,
+        ],
         mixture=mixture,
+        host_blocks=[{**each, "told": block_of(each)} for each in blocks],
         labels={arm: dict(counts) for arm, counts in labels.items()},
         claims=_claims(told.get("claims") or (), cards),
         conclusion=(told.get("final_summary") or {}).get("conclusion"),

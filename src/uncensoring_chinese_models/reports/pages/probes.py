@@ -166,6 +166,9 @@ def _about(sample: Json) -> list[str]:
     tokens = (sample.get("usage") or {}).get("completion_tokens")
     told = [
         sample["delivery"] if sample["delivery"] != "complete" else None,
+        "refused, and nothing says why" if sample.get("failure") == "unknown" else None,
+        f"shape {sample['block_shape']}" if sample.get("block_shape") else None,
+        "by your own guardrail" if sample.get("blocked_by") == "own_guardrail" else None,
         f"{tokens} tokens" if tokens is not None else None,
         sample.get("server"),
         sample.get("provider"),
