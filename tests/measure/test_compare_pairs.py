@@ -265,4 +265,6 @@ def test_every_kind_is_counted_once():
     counts = dict.fromkeys(PLANTED, 2)
     paired = plant({"a": counts, "b": counts})
 
-    assert all(sum(tally.labels.values()) == 3 * 2 * len(PLANTED) for tally in paired.sides.values())
+    assert all(
+        sum(tally.labels.values()) == 3 * 2 * len(PLANTED) for tally in paired.sides.values()
+    )
