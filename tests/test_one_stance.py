@@ -206,6 +206,18 @@ def test_judges_go_before_the_recogniser(tmp_path):
     assert (row.withheld, row.judged) == (1, 3)
 
 
+def test_judge_that_cannot_be_read_leaves_the_recogniser_to_say(tmp_path):
+    """Without a usable reply of a judge there is no verdict that could go first."""
+    texts = (" 111 lamps, all of them red.", f" {REFUSAL}")
+    with judging_provider(texts, shapes={"a/b": "prose"}) as provider:
+        run = probed(tmp_path, provider, n=len(texts))
+        run_here(tmp_path, "judge", run, judge_words(provider, "a/b"), "--all")
+    report, viewer, exported = seen(run)
+
+    assert report == viewer == exported
+    assert report[place_of(run, f" {REFUSAL}")] == "refuses"
+
+
 def test_facts_go_before_the_recogniser(tmp_path):
     """In a run judged by a facts file, a false statement is told as one in every view."""
     false = " 411 lamps."

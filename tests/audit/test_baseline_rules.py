@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from uncensoring_chinese_models.audit.baseline.auditor import State
 from uncensoring_chinese_models.audit.baseline.behaviour import (
     named_only_when_asked,
     observe_behaviour,
@@ -16,7 +17,7 @@ from uncensoring_chinese_models.audit.baseline.finding import Finding
 from uncensoring_chinese_models.audit.baseline.mentions import find_mentions
 from uncensoring_chinese_models.audit.baseline.probes import _TEMPLATES, ProbeChooser
 from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts, sentence_around
-from uncensoring_chinese_models.audit.baseline.transcript import TranscriptSample
+from uncensoring_chinese_models.audit.baseline.transcript import Round, TranscriptSample
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, STRATEGIES
 from uncensoring_chinese_models.text.stance.classify import Recognised, recognise
 
@@ -425,6 +426,19 @@ def test_rate_is_of_the_replies_that_were_judged():
 
     assert "8 of 8 replies" in found[0].text
     assert "left out: 2 not_judged" in found[0].text
+
+
+def test_asking_goes_on_while_replies_are_not_judged():
+    """Forty refusals say how much is withheld; forty replies that nobody can judge do not."""
+    replies = [replace(each, sent=f"Q{n}?") for n, each in enumerate(asked([REFUSAL] * 40))]
+    unknown = [replace(each, recognised=Recognised("not_judged")) for each in replies]
+
+    def arms(samples: Sequence[TranscriptSample]) -> list[str]:
+        heard = Round(1, "direct_factual", "It", "Q?", is_follow_up=False, samples=tuple(samples))
+        return State(TOPIC, ("user_persona", "assistant"), [heard]).arms_to_use()
+
+    assert arms(replies) == ["user_persona"]
+    assert arms(unknown) == ["user_persona", "assistant"]
 
 
 @pytest.mark.parametrize(

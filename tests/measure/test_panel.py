@@ -107,3 +107,11 @@ def test_agreement_is_over_those_who_judged():
     assert (panel.agreement().alpha, panel.agreement().units) == (1.0, 2)
     assert panel.agreement(with_patterns=True).units == 3
     assert (panel.agreement(with_patterns=True).alpha or 0) < 1.0
+
+
+def test_patterns_that_do_not_judge_are_no_rater():
+    """An unknown stance is neither agreement nor the lack of it."""
+    panel = make_panel("bridge", ["j0"], [seen(*said(["omits"]), text="Архив открыли весной.")])
+
+    assert panel.samples[0].patterns.label == "not_judged"
+    assert panel.agreement(with_patterns=True).units == 0
