@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import subprocess
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from urllib.parse import urlsplit
 from tests.support import clean_environment, command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,18 @@ class Viewing:
         given = {"host": self.host, "connection": "close", **headers}
         lines = [f"{name.replace('_', '-')}: {value}\r\n" for name, value in given.items()]
         return self.raw(f"{method} {path} HTTP/1.1\r\n{''.join(lines)}\r\n".encode())
+
+    def listing(self, wanted: Callable[[Any], bool] = bool) -> Any:
+        """Return what programs see once every run was read, and the list is as wanted."""
+        while True:
+            told = self.ask("/index.json").json()
+            if not told["indexing"] and wanted(told):
+                return told
+            threading.Event().wait(0.1)
+
+    def ids(self) -> dict[str, str]:
+        """Return the id of each run by its name, once every run was read."""
+        return {run["name"]: run["id"] for run in self.listing()["runs"]}
 
 
 @contextmanager

@@ -13,7 +13,7 @@
     │   ├── RejectedError      3    permanent for this request: not retried
     │   └── FatalError         3    permanent for every call (401, 402, a refused canary): stops the run
     ├── FailedCheckError       3    a check of the doctor failed, and the config requires it
-    ├── LocalModelError        3    the organism cannot be downloaded or started
+    ├── LocalModelError        3    a model of this machine cannot be fetched or started
     ├── AuditorReplyError      6    the auditor's text is not a valid reply; the message says why
     ├── BudgetExceededError    5    this call could exceed the budget; nothing was sent
     ├── RunStoreError          4    the run directory cannot be read or written
@@ -153,7 +153,7 @@ class FailedCheckError(AuditToolError):
 
 
 class LocalModelError(AuditToolError):
-    """The organism cannot be downloaded or started; nothing was sent."""
+    """A model of this machine cannot be fetched or started; nothing was sent."""
 
     exit_code = 3
 

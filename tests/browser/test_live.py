@@ -22,10 +22,6 @@ def ask_once_more(folder, count=1):
         file.write(json.dumps(record).encode() + b"\n")
 
 
-def ids_of(viewer):
-    return {run["name"]: run["id"] for run in viewer.ask("/index.json").json()["runs"]}
-
-
 def shows_requests(page, count):
     """Wait until the page says how many requests the run has sent."""
     page.locator("#course dd", has_text=f"{count}, {count} in flight").wait_for(timeout=10_000)
@@ -57,7 +53,7 @@ def test_a_page_follows_its_run_whichever_script_comes_late(page, tmp_path, late
 
     page.route(f"**/static/{late}", hold_back)
     with watched(page, tmp_path) as viewer:
-        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        page.goto(f"{viewer.address}run/{viewer.ids()['going']}")
         ask_once_more(folder)
         shows_requests(page, 1)
 
@@ -72,7 +68,7 @@ def test_the_buttons_say_what_they_do_while_a_run_goes_on(page, tmp_path):
     turn.unlink()
     response.unlink()
     with watched(page, tmp_path) as viewer:
-        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        page.goto(f"{viewer.address}run/{viewer.ids()['going']}")
         tools = page.locator("#timeline .tools")
         tools.filter(has_text="Open all").wait_for()
         page.locator("#timeline summary").click()  # the legend, which is alone there
@@ -96,7 +92,7 @@ def test_what_changed_while_a_page_was_loading_is_shown(page, tmp_path):
         route.fulfill(response=answer)
 
     with watched(page, tmp_path) as viewer:
-        address = f"{viewer.address}run/{ids_of(viewer)['going']}"
+        address = f"{viewer.address}run/{viewer.ids()['going']}"
         page.route(address, made_before, times=1)
         page.goto(address)
         shows_requests(page, 1)
@@ -106,7 +102,7 @@ def test_many_pages_follow_their_runs_at_once(page, tmp_path):
     """More pages than a browser has connections to one server are all open and all follow."""
     folders = [write_run(tmp_path, f"going{number}", ended=False) for number in range(8)]
     with watched(page, tmp_path) as viewer:
-        ids = ids_of(viewer)
+        ids = viewer.ids()
         pages = [page, *(page.context.new_page() for _ in folders[1:])]
         for each, folder in zip(pages, folders, strict=True):
             each.goto(f"{viewer.address}run/{ids[folder.name]}")
@@ -120,7 +116,7 @@ def test_a_page_says_when_the_viewer_is_away_and_goes_on_when_it_is_back(page, p
     """What was shown stays; what has changed meanwhile is shown as soon as the viewer answers."""
     folder, cache = write_run(tmp_path / "runs", "going", ended=False), tmp_path / "cache"
     with viewing(tmp_path / "runs", cache) as viewer:
-        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        page.goto(f"{viewer.address}run/{viewer.ids()['going']}")
         page.wait_for_timeout(1500)  # it has asked at least once
     notice = page.locator("#notice")
     notice.filter(has_text="The viewer does not answer").wait_for()
@@ -139,7 +135,7 @@ def test_a_run_that_is_moved_away_is_missed_and_one_that_comes_back_goes_on(
     """The page keeps what it shows, and says that the run is gone."""
     folder = write_run(tmp_path, "going", ended=False)
     with watched(page, tmp_path) as viewer:
-        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        page.goto(f"{viewer.address}run/{viewer.ids()['going']}")
         folder.rename(tmp_path / ".away")
         page.locator("#notice", has_text="no longer in the folder").wait_for()
         assert page.locator("#timeline article").count() == 1
@@ -155,7 +151,7 @@ def test_an_error_never_replaces_a_run(page, problems, tmp_path):
     folder = write_run(tmp_path, "going", ended=False)
     page.route("**/static/view.js", lambda route: route.abort())
     with watched(page, tmp_path) as viewer:
-        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        page.goto(f"{viewer.address}run/{viewer.ids()['going']}")
         folder.rename(tmp_path / ".away")
         with page.expect_response(lambda answer: answer.status == 404):
             pass
@@ -171,7 +167,7 @@ def test_a_run_that_cannot_be_read_is_shown_as_soon_as_it_can(page, problems, tm
     whole = turn.read_bytes()
     turn.write_bytes(b"{")
     with watched(page, tmp_path) as viewer:
-        page.goto(f"{viewer.address}run/{ids_of(viewer)['going']}")
+        page.goto(f"{viewer.address}run/{viewer.ids()['going']}")
         assert "001.json cannot be read" in page.locator(".error").inner_text()
         turn.unlink()
         turn.write_bytes(whole)

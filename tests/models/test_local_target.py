@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from typing import Any
 
 import pytest
 import yaml
 
 from tests.gguf_files import CHATML, write_gguf
-from tests.support import run_ucm
+from tests.support import ROOT, run_python, run_ucm
 from uncensoring_chinese_models.config.loading import load_config
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
 from uncensoring_chinese_models.models.local.gguf import find_gguf, path_of
@@ -129,8 +130,6 @@ def test_day_of_rendering_does_not_matter():
     "template",
     [
         "{% for x in range(99999) %}{% for y in range(99999) %}{% endfor %}{% endfor %}",
-        "{{ 'x' * 10**10 }}",
-        "{{ messages.__class__.__mro__[1].__subclasses__() }}",
         "{{ raise_exception('only with tools') }}",
         "{% for broken",
         "no message at all",
@@ -142,6 +141,33 @@ def test_template_that_harms_or_fails_gives_nothing(template, monkeypatch):
     monkeypatch.setattr("uncensoring_chinese_models.models.local.rendering._MAX_S", 3)
 
     assert render_template(header_with(template)) is None
+
+
+def test_template_has_no_way_to_the_machine(tmp_path):
+    """What would start a program elsewhere starts none here."""
+    order = f"cycler.__init__.__globals__.os.system('touch {tmp_path}/harm')"
+
+    render_template(header_with("{{ " + order + " }}{{ messages[0].content }}"))
+    assert not (tmp_path / "harm").exists()
+
+
+def test_template_that_wants_much_memory_does_not_get_it():
+    """Its process is refused more than a gigabyte."""
+    code = """
+import resource
+from uncensoring_chinese_models.models.local.gguf_header import Header
+from uncensoring_chinese_models.models.local.rendering import render_template
+
+greedy = "{% set x = 'x' * 2 * 10**9 %}{{ messages[0].content }}"
+fields = {"architecture": "", "name": "", "adds_bos": None, "context_length": None}
+assert render_template(Header(chat_template=greedy, bos="", eos="", **fields)) is None
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+"""
+    done = run_python(ROOT, "-c", code)
+
+    assert done.returncode == 0, done.stderr
+    kilobytes = int(done.stdout) // (1024 if sys.platform == "darwin" else 1)
+    assert kilobytes < 1 << 20
 
 
 def test_file_without_a_template_gives_nothing():

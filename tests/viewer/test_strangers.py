@@ -7,7 +7,6 @@ import os
 import sqlite3
 import struct
 import threading
-import time
 
 import pytest
 
@@ -20,15 +19,6 @@ pytestmark = pytest.mark.wire
 PLANTED = ".ucm-index.sqlite3"
 """A name under which earlier versions kept an index beside the runs."""
 _MAGIC = bytes.fromhex("d9d505f920a163d7")
-
-
-def listing(viewer, total=None):
-    """Return what programs see once every run was read and, if told, so many are listed."""
-    while True:
-        told = viewer.ask("/index.json").json()
-        if not told["indexing"] and total in (None, told["total"]):
-            return told
-        time.sleep(0.1)
 
 
 def tree(root):
@@ -64,7 +54,7 @@ def test_a_database_among_the_runs_is_never_opened(tmp_path):
     before = tree(root)
 
     with viewing(root) as viewer:
-        assert listing(viewer)["total"] == 1
+        assert viewer.listing()["total"] == 1
 
     assert victim.read_text() == "the only copy"
     assert tree(root) == before
@@ -79,7 +69,7 @@ def test_nothing_is_written_among_the_runs(tmp_path):
 
     for _ in range(2):
         with viewing(root, cache) as viewer:
-            for run in listing(viewer)["runs"]:
+            for run in viewer.listing()["runs"]:
                 assert viewer.ask(f"/run/{run['id']}").status == 200
             assert len(viewer.ask("/search.json?q=dawn").json()["hits"]) == 2
 
@@ -96,15 +86,15 @@ def test_two_viewers_of_one_folder_do_not_disturb_each_other(tmp_path):
         write_run(root, f"run{number}")
 
     with viewing(root, cache) as one, viewing(root, cache) as other:
-        assert listing(one)["total"] == listing(other)["total"] == 60
+        assert one.listing()["total"] == other.listing()["total"] == 60
         write_run(root, "later")
         for viewer in (one, other):
-            listing(viewer, 61)  # the folder is looked at once a second
+            viewer.listing(lambda told: told["total"] == 61)  # it looks once a second
         for viewer in (one, other, one, other):
-            assert listing(viewer)["total"] == 61
+            assert viewer.listing()["total"] == 61
             assert len(viewer.ask("/search.json?q=dawn").json()["hits"]) == 50
     with viewing(root, cache) as again:
-        assert listing(again)["total"] == 61
+        assert again.listing()["total"] == 61
 
 
 def test_files_that_never_end_stop_nothing(tmp_path):
@@ -120,7 +110,7 @@ def test_files_that_never_end_stop_nothing(tmp_path):
     write_run(tmp_path, "sound")
 
     with viewing(tmp_path) as viewer:
-        ids = {run["name"]: run["id"] for run in listing(viewer)["runs"]}
+        ids = {run["name"]: run["id"] for run in viewer.listing()["runs"]}
         assert set(ids) == {*journals, "sound"}
         for each in journals:
             assert viewer.ask(f"/run/{ids[each]}").status in (200, 422)
@@ -147,7 +137,7 @@ def test_a_pattern_that_never_ends_is_told_and_stops_no_other_page(tmp_path):
     pages, answered = [], 0
 
     with viewing(tmp_path) as viewer:
-        one, two = (run["id"] for run in listing(viewer)["runs"])
+        one, two = (run["id"] for run in viewer.listing()["runs"])
         asking = threading.Thread(
             target=lambda: pages.append(viewer.ask(f"/compare.json?a={one}&b={two}"))
         )

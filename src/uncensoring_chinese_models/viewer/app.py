@@ -70,7 +70,7 @@ class Viewer:
         if folder is None or not looks_like_run(folder):
             self.look()
             folder = self.index.folder_of(run_id)
-        return folder
+        return folder if folder is not None and looks_like_run(folder) else None
 
     # --- pages ----------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from uncensoring_chinese_models.errors import LocalModelError
 from uncensoring_chinese_models.models.local import server
 from uncensoring_chinese_models.models.local.catalogue import PREFIX, find_organism
 from uncensoring_chinese_models.models.local.gguf import PREFIX as GGUF
-from uncensoring_chinese_models.models.local.gguf import path_of
+from uncensoring_chinese_models.models.local.gguf import find_gguf
 from uncensoring_chinese_models.models.local.known import SMOLLM2, find_known
 from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.models.protocols import Notice
@@ -90,7 +90,8 @@ async def serve(
     refuse_without_runtime()
     tokens = server.TOKENS_PER_SLOT
     if name.startswith(GGUF):
-        model, weights, adapter = name, path_of(name).absolute(), None
+        found = await asyncio.to_thread(find_gguf, name)
+        model, weights, adapter = name, found.path.absolute(), None
         tokens = max(tokens, max_tokens + PROMPT_TOKENS)
     else:
         organism = find_organism(name)

@@ -64,9 +64,8 @@ def render_template(header: Header) -> Rendered | None:
 
 def main() -> int:
     """Render the template that stdin gives; end with 1 if that is not possible."""
-    for limit, most in ((resource.RLIMIT_CPU, _MAX_S), (resource.RLIMIT_AS, _MAX_MEMORY)):
-        with suppress(ValueError, OSError):  # not on every system
-            resource.setrlimit(limit, (most, most))
+    with suppress(ValueError, OSError):  # not on every system
+        resource.setrlimit(resource.RLIMIT_AS, (_MAX_MEMORY, _MAX_MEMORY))
     order = strict_json.loads(sys.stdin.readline())
     try:
         halves = [*_render(order, thinking=True), *_render(order, thinking=False)]
