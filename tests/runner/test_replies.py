@@ -119,10 +119,11 @@ def test_the_page_sets_thoughts_and_the_hosts_words_off(ran):
 
     assert 'class="thoughts" title="thoughts: written before the reply"' in page
     assert (
-        f'class="host" title="the host&#39;s words: put in the place of the reply, or behind it">{CANNED}'
+        f'class="host" title="the host&#39;s words, as it seems: in the place of the reply, or behind it">{CANNED}'
         in page
     )
-    assert "The host&#39;s words: " in page or "The host's words: " in page
+    assert '<p class="error">The host&#39;s words: ' in page
+    assert '<p class="error">Perhaps the host&#39;s words: ' in page
 
 
 def test_the_table_of_samples_has_the_reply(ran):

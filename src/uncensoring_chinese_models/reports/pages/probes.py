@@ -36,8 +36,8 @@ class SampleView:
     pieces: list[Piece]
     reasoning: str | None
     error: str | None
-    is_by_host: bool
-    """True where `error` holds the host's words."""
+    error_is: str
+    """What `error` holds: an error, or words of the host."""
     about: list[str]
     """Its delivery, length, server and provider."""
     is_cited: bool
@@ -156,10 +156,17 @@ def sample_view(place: Place, labelled: LabelledSample, marks: Marks) -> SampleV
         pieces(text, own, len(sample["own_words"] or ""), reply),
         sample.get("reasoning"),
         sample.get("error"),
-        DELIVERIES[sample["delivery"]].by_host,
+        _error_is(sample),
         list(_about(sample)),
         bool(own),
     )
+
+
+def _error_is(sample: Json) -> str:
+    if not DELIVERIES[sample["delivery"]].by_host:
+        return "Error"
+    is_guess = sample["delivery"] == "suspected_block" and bool(sample["text"])
+    return "Perhaps the host's words" if is_guess else "The host's words"
 
 
 def _about(sample: Json) -> list[str]:

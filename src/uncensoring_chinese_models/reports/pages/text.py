@@ -21,7 +21,7 @@ _MAX_LANGUAGE_CHARACTERS = 2_000
 Aside = Literal["thoughts", "host", "spill"]
 ASIDES: dict[Aside, str] = {
     "thoughts": "thoughts: written before the reply",
-    "host": "the host's words: put in the place of the reply, or behind it",
+    "host": "the host's words, as it seems: in the place of the reply, or behind it",
     "spill": "spill: written after the sampled turn ended",
 }
 """The parts of a text that are not the reply."""
