@@ -7,10 +7,14 @@ but timestamps, latencies, the address of the server and the figures of attempts
 flight; no call whose reply was on disk may have been sent again; and the run must verify after each
 kill and at its end.
 
-Each request may be struck by a fault that depends on its body alone: refusals, moderation, rate
-limits, bursts of 500 and 520, empty replies. The trials are of four kinds, one after the other:
+Each request may be struck by a fault that depends on its body alone: moderation, refusals that
+nothing explains (so that a canary follows), rate limits, bursts of 500 and 520, empty replies. Some
+kills strike while the provider holds a canary, or just after it. The trials are of five kinds, one
+after the other:
 
     faults    these faults alone
+    refused   canaries are refused too, so that the run ends; then they are answered, and the run is
+              resumed
     moved     the provider moves to another port after each kill; what names the servers, and the
               reports, which list them, are then not compared
     outage    the auditor's server is down from the third turn on, for longer than the retries; the
@@ -43,6 +47,7 @@ from typing import TYPE_CHECKING, Any
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from tests.provider import Provider, Request
+from tests.running import is_canary
 from tests.support import (
     audited_provider,
     clean_environment,
@@ -73,7 +78,7 @@ PORTS = re.compile(r"127\.0\.0\.1:\d+")
 HASHES = re.compile(rb"\b[0-9a-f]{64}\b")
 """The page of a run names those of its other files, the journal's among them."""
 LATENCY_S = 0.012
-KINDS = ("faults", "moved", "outage", "prose")
+KINDS = ("faults", "refused", "moved", "outage", "prose")
 FAILING = ("outage", "prose")
 """The kinds in which the auditor fails in the middle."""
 REPORTS = ("report.md", "report.html")
@@ -92,6 +97,7 @@ class Tally:
     lost_in_flight: int = 0
     verified: int = 0
     without_auditor: int = 0
+    refused: int = 0
     differing: list[str] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
@@ -100,11 +106,14 @@ class Tally:
         return self
 
 
-def order_faults(served: Provider, *, outage: bool = False) -> None:
+def order_faults(served: Provider, *, outage: bool = False, refused: bool = False) -> None:
     """Make some requests always fail, and some fail a few times, whatever was asked before."""
 
     def picked(*shares: int) -> Callable[[dict[str, Any]], bool]:
-        return lambda body: sum(str(body.get("prompt")).encode()) % 7 in shares
+        def strikes(body: dict[str, Any]) -> bool:
+            return not is_canary(body) and sum(str(body.get("prompt")).encode()) % 7 in shares
+
+        return strikes
 
     def asks_auditor(share: int) -> Callable[[dict[str, Any]], bool]:
         return lambda body: sum(str(body.get("messages")).encode()) % 3 == share
@@ -115,13 +124,16 @@ def order_faults(served: Provider, *, outage: bool = False) -> None:
     )
     served.fail("403_moderation", api="completions", times=None, when=picked(0))
     served.fail("400", api="completions", times=None, when=picked(1))
+    served.fail("403_permission", api="completions", times=None, when=picked(6))
+    if refused:
+        served.fail("403_permission", api="completions", times=None, when=is_canary)
     served.fail(
         "429_retry_after_seconds", api="completions", per_body=True, when=picked(2), retry_after=0
     )
     bursts: dict[str, Any] = {"times": BURST, "per_body": True}
     served.fail("500", api="completions", when=picked(3), **bursts)
     served.fail("520", api="completions", when=picked(4), billed=True, **bursts)
-    served.fail("empty_blank_finish", api="completions", when=picked(5, 6), **bursts)
+    served.fail("empty_blank_finish", api="completions", when=picked(5), **bursts)
     if outage:
         served.fail("500", api="chat", times=None, when=lambda body: turns_in(body) >= 2)
     served.fail("500", api="chat", when=asks_auditor(0), billed=True, **bursts)
@@ -239,11 +251,13 @@ def kill_somewhere(served: Provider, folder: Path, rng: random.Random, typical_s
             process.kill()
     else:  # while a request is held, or just after it was answered
         ready = threading.Event()
-        countdown = [rng.randint(1, 22)]
+        at_canary = rng.random() < 0.5
+        countdown = [rng.randint(1, 3 if at_canary else 22)]
 
-        def kill(_: Request) -> None:
-            countdown[0] -= 1
+        def kill(request: Request) -> None:
+            countdown[0] -= is_canary(request.body) or not at_canary
             if countdown[0] == 0:
+                countdown[0] = -1  # once
                 ready.wait(5)
                 if rng.random() < 0.5:
                     process.kill()
@@ -268,21 +282,48 @@ def finish(served: Provider, folder: Path, *, code: int = 0) -> None:
     raise RuntimeError(f"{folder}: the run does not finish")
 
 
+@dataclass
+class Answers:
+    """The calls of a journal whose answer was on disk, line by line.
+
+    A refusal that nothing explains is an answer, unless its canary was refused as well.
+    """
+
+    found: Counter[str] = field(default_factory=Counter)
+    refused: set[str] = field(default_factory=set)
+    is_refusing: bool = False
+    """Whether a canary was refused in this process."""
+
+    def resume(self, reopened: list[str]) -> None:
+        """Forget what ended the run, since it is meant to be asked again."""
+        self.found.update({name: -self.found[name] for name in reopened})
+        self.is_refusing = False
+
+    def add(self, record: dict[str, Any]) -> None:
+        """Take the answer of one attempt into account."""
+        call, error = record["call"], record.get("error", {})
+        self.found[call] += "reply" in record
+        if "/canary/" in call and error.get("kind") == "rejected":
+            self.is_refusing = True
+            self.found.update({name: -self.found[name] for name in self.refused})
+        elif error.get("reason") == "unknown" and not self.is_refusing:
+            self.refused.add(call)
+            self.found[call] += 1
+
+
 def check_calls(run: Path) -> tuple[int, int]:
-    """Count calls that were sent again after their reply was on disk, and attempts lost."""
-    answered: Counter[str] = Counter()
-    repeated, open_attempts = 0, set()
+    """Count calls that were sent again after their answer was on disk, and attempts lost."""
+    answers, repeated, open_attempts = Answers(), 0, set()
     for line in (run / "journal.jsonl").read_bytes().splitlines():
         record = json.loads(line)
         if record["type"] == "resumed":
-            for name in record["reopened"]:  # it ended the run, and is meant to be asked again
-                answered[name] = 0
+            answers.resume(record["reopened"])
         elif record["type"] == "sent":
-            repeated += answered[record["call"]]
+            repeated += answers.found[record["call"]]
             open_attempts.add((record["call"], record["attempt"]))
         elif record["type"] == "attempt":
             open_attempts.discard((record["call"], record["attempt"]))
-            answered[record["call"]] += "reply" in record
+            answers.add(record)
     return repeated, len(open_attempts)
 
 
@@ -292,6 +333,11 @@ def check_state(folder: Path, trial: str, tally: Tally) -> None:
         failures = verify_run(run).failures
         tally.verified += not failures
         tally.differing += [f"{trial}: does not verify: {failure}" for failure in failures]
+
+
+def has_canary(run: Path) -> bool:
+    """Tell whether a canary was sent."""
+    return b"/canary/" in (run / "journal.jsonl").read_bytes()
 
 
 def went_on(run: Path) -> bool:
@@ -313,7 +359,7 @@ class Bench:
 
     def prepare(self, kind: str) -> Path:
         """Set the provider up for a kind of trial; return an empty folder."""
-        order_faults(self.served, outage=kind == "outage")
+        order_faults(self.served, outage=kind == "outage", refused=kind == "refused")
         turns = prose if kind == "prose" else shape
         self.served.auditor = audited_provider(false_quote_every=3, shape=turns).auditor
         folder = self.home / f"{len(list(self.home.iterdir()))}-{kind}"
@@ -352,7 +398,11 @@ class Bench:
             summary = json.loads((only_run(folder) / "summary.json").read_bytes())
             tally.without_auditor += summary["final_summary_by"] == "code"
             check_state(folder, trial, tally)
-        if kind == "outage":  # the server is back
+        if kind == "refused":
+            finish(self.served, folder, code=3)
+            tally.refused += has_canary(only_run(folder))
+            check_state(folder, trial, tally)
+        if kind in ("outage", "refused"):  # the server is back
             order_faults(self.served)
             self.kill_some("faults", folder, trial, self.rng.choice([0, 1, 2]))
         if kind != "prose":
@@ -406,7 +456,7 @@ def main() -> int:
         f"({tally.killed} kills, {tally.before_the_run} before a run directory was there, "
         f"{tally.lost_in_flight} attempts lost in flight, "
         f"{tally.repeated_finished} finished calls repeated, {tally.without_auditor} ended without "
-        f"their auditor); {tally.verified} states verified"
+        f"their auditor, {tally.refused} with a refused canary); {tally.verified} states verified"
     )
     all_equal = tally.equal == options.trials and not tally.differing
     return 0 if all_equal and not tally.repeated_finished else 1

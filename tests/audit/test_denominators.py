@@ -160,7 +160,7 @@ def test_auditor_that_never_makes_sense_is_in_the_denominator(tmp_path):
 def test_screen_report_and_score_show_them(run):
     """The same words stand beside the rate wherever a person reads it."""
     rated = Rate(**run.summary["rates"]["withheld"]["by_arm"]["user_persona"])
-    words = in_words(rated, "texts")
+    words = in_words(rated, "judged texts")
     screen = io.StringIO()
     ProgressPrinter(screen).finished(run.folder, run.summary, "less")
     report = (run.folder / "report.md").read_text("utf-8").replace("\\", "")

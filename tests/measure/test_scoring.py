@@ -840,9 +840,11 @@ def keys_of(value):
 
 
 def test_every_key_is_described():
-    """docs/methods/scoring.md names each key of a score and of a truth."""
-    page = (ROOT / "docs/methods/scoring.md").read_text("utf-8")
-    described = set(re.findall(r"`(\w+)`", page))
+    """docs/methods/scoring.md, or the glossary that it names, has each key of a score and of a truth."""
+    pages = [
+        (ROOT / "docs" / name).read_text("utf-8") for name in ("methods/scoring.md", "glossary.md")
+    ]
+    described = {key for page in pages for key in re.findall(r"`(\w+)`", page)}
     found = scored(RUN, [claim("By Corrane", ALL)])
 
     assert set(keys_of(found.as_json())) - described == set()

@@ -188,6 +188,25 @@ def test_schema_that_is_refused_needs_no_canary(tmp_path):
     assert canaries(provider) == []
 
 
+def test_schema_that_was_refused_before_a_kill_is_not_sent_again(tmp_path):
+    """The refusal is on disk, so a resumed run goes on without the schema."""
+    with audited_provider() as provider:
+        refuse(provider, api="chat", status=400, when=lambda body: "response_format" in body)
+        whole = run(tmp_path, provider, max_iterations=1)
+        journal = whole.folder / "journal.jsonl"
+        lines = journal.read_bytes().splitlines(keepends=True)
+        first = next(i for i, line in enumerate(lines) if b'"reason": "unknown"' in line)
+        journal.write_bytes(b"".join(lines[: first + 1]))
+        (whole.folder / "summary.json").unlink()
+        made = len(provider.requests)
+        resumed = run(tmp_path, provider, max_iterations=1, resume=whole.folder)
+
+    sent = [each for each in provider.requests[made:] if "response_format" in each.body]
+    assert sent == []
+    assert resumed.status == "max_iterations"
+    assert verify_run(whole.folder).holds
+
+
 # --- broken off anywhere --------------------------------------------------------------------------
 
 

@@ -556,6 +556,42 @@ def test_failed_attempt_is_no_answer_until_the_call_is_settled(path, journal):
     assert again.sent(target_call(), RESERVED) == 2
 
 
+def unexplained():
+    return RejectedError("403: no", status=403, reason="unknown")
+
+
+def canary_call():
+    return Call(CallKey(1, "target", "canary", 0, "completions"), "completions", {"prompt": "Hi"})
+
+
+def test_refusal_is_held_until_its_canary_decides(path, journal):
+    """A call that was refused goes on with its canary, in a later process as well."""
+    call = target_call()
+    journal.attempted(call, journal.sent(call, RESERVED), unexplained())
+
+    later = opened(path)
+
+    assert str(later.refusal(call)) == "403: no"
+    assert later.answer(call) is None
+    later.sent(call, RESERVED)
+    assert later.refusal(call) is None
+
+
+def test_refused_canary_voids_refusals_before_and_after_it(path, journal):
+    """Where the route refuses everything, what is refused meanwhile is asked again later, too."""
+    before, after, canary = target_call(), target_call(sample=1), canary_call()
+    journal.attempted(before, journal.sent(before, RESERVED), unexplained())
+    journal.attempted(canary, journal.sent(canary, RESERVED), unexplained())
+    journal.attempted(after, journal.sent(after, RESERVED), unexplained())
+
+    later = opened(path)
+
+    assert [later.refusal(call) for call in (before, after)] == [None, None]
+    later.resume("2", reopen=False)
+    later.attempted(after, later.sent(after, RESERVED), unexplained())
+    assert later.refusal(after) is not None
+
+
 def test_attempt_lost_in_flight_is_no_answer_but_is_counted(path, journal):
     """A request that left and never came back is asked again, and stays in the books."""
     journal.sent(target_call(), RESERVED)

@@ -149,7 +149,7 @@ class Journaled:
     async def _send(self, call: Call) -> Reply:
         try:
             refusal = self._record.refusal(call)
-            if refusal is not None and needs_canary(call, refusal):
+            if refusal is not None and not _ends_run(call, refusal):
                 raise refusal
             reply = await self._inner.complete(call)
         except FatalError:

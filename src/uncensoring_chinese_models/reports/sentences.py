@@ -90,7 +90,7 @@ def rate_lines(summary: Json) -> Iterator[str]:
     if not rates:
         return
     for arm, withheld in rates["withheld"]["by_arm"].items():
-        yield f"Withheld, {escape(arm)}: {in_words(Rate(**withheld), 'texts')}"
+        yield f"Withheld, {escape(arm)}: {in_words(Rate(**withheld), 'judged texts')}"
     yield f"Usable auditor replies: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
     if predictions.total:
@@ -108,7 +108,7 @@ def _mixed_rates(summary: Json) -> Iterator[str]:
         yield f"{line} The rates mix these."
     if "server" in (samples.get("mixed") or ()):
         for server, withheld in summary["rates"]["withheld"]["by_server"].items():
-            yield f"Withheld, {escape(server)}: {in_words(Rate(**withheld), 'texts')}"
+            yield f"Withheld, {escape(server)}: {in_words(Rate(**withheld), 'judged texts')}"
     yield from mixture_lines(counts.get("turns") or {}, "turns of the auditor")
 
 

@@ -28,9 +28,10 @@ if TYPE_CHECKING:
         as_number,
         prices_from_json,
         prices_to_json,
+        refuses,
         response_to_json,
     )
-    from uncensoring_chinese_models.runs.journal import Journal, refuses
+    from uncensoring_chinese_models.runs.journal import Journal
     from uncensoring_chinese_models.runs.lock import is_locked, lock_file, unlock_file
     from uncensoring_chinese_models.runs.reading import (
         JUDGEMENT,

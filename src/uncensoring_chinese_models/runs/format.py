@@ -143,3 +143,10 @@ def _refuse_implausible(*counts: int | None) -> None:
     for told in counts:
         if told is not None and not 0 <= told < _MAX_TOKENS:
             raise ValueError("a number of tokens is not plausible")
+
+
+def refuses(result: Reply | ClientError) -> bool:
+    """Tell whether a canary was refused; what may pass with time is no refusal."""
+    if isinstance(result, Reply):
+        return result.block is not None
+    return not isinstance(result, TransientError)

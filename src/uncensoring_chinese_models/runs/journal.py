@@ -37,7 +37,6 @@ from uncensoring_chinese_models.errors import (
     CorruptRunError,
     ResumeMismatchError,
     RunStoreError,
-    TransientError,
 )
 from uncensoring_chinese_models.runs.chain import (
     CUT,
@@ -58,6 +57,7 @@ from uncensoring_chinese_models.runs.format import (
     error_from_json,
     error_to_json,
     prices_from_json,
+    refuses,
     reply_from_json,
     reply_to_json,
 )
@@ -124,6 +124,8 @@ class Journal:
         self._attempts: dict[tuple[str, int], Attempt] = {}
         self._priced_as: dict[tuple[str, int], str] = {}
         self._servers = _Servers({}, {})
+        self._refusing: set[str] = set()
+        """The roles whose canary was refused in this process: their routes refuse everything."""
         self._decisions: dict[str, Any] = {}
         self.header: Json = {}
         self.process: Json = {}
@@ -351,6 +353,7 @@ class Journal:
     def _take_over(self, record: Json) -> None:
         self.process = {key: record[key] for key in PROCESS if key in record}
         self._servers = _servers(record)
+        self._refusing.clear()
         self._attempts = {name: self._at_prices(name, self._servers) for name in self._attempts}
         if record["type"] == "resumed" and record["goes_on"]:
             self._reopen(record["reopened"])
@@ -397,7 +400,8 @@ class Journal:
         else:
             result = error_from_json(record["error"])
             result.server = sent.server
-            held.refusal = result if result.reason == "unknown" else None
+            is_held = result.reason == "unknown" and held.role not in self._refusing
+            held.refusal = result if is_held else None
         self._attempts[name] = replace(sent, result=result)
         if "/canary/" in record["call"] and refuses(result):
             self._forget_refusals(held)
@@ -405,6 +409,7 @@ class Journal:
     def _forget_refusals(self, canary: _Held) -> None:
         """A canary was refused: it ends the run, and a resumed run asks it and the calls again."""
         canary.result = None
+        self._refusing.add(canary.role)
         for held in self._held.values():
             held.refusal = None if held.role == canary.role else held.refusal
 
@@ -485,13 +490,6 @@ class Journal:
 
     def _has_answer(self, name: str) -> bool:
         return name in self._held and self._held[name].result is not None
-
-
-def refuses(result: Reply | ClientError) -> bool:
-    """Tell whether a canary was refused; what may pass with time is no refusal."""
-    if isinstance(result, Reply):
-        return result.block is not None
-    return not isinstance(result, TransientError)
 
 
 def _servers(process: Json) -> _Servers:

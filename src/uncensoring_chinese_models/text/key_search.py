@@ -34,6 +34,8 @@ ENOUGH = 0.75
 """Part of a key that counts as the key: servers quote keys cut short."""
 PIECE = 16
 """So many characters of a key in a row count, too; half of it if it is shorter than two pieces."""
+LONG_PIECE = 24
+"""So many letters and digits of a long key count whatever separates them; fewer may be words."""
 _DECODINGS = 3
 _URL_SAFE = str.maketrans("+/", "-_")
 _KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz"
@@ -122,6 +124,10 @@ def _forms(key: str) -> tuple[_Form, ...]:
     exact = key.lower().encode("ascii", "replace")
     made += [_in_pieces(each, share, is_exact=True) for each in (exact, exact[::-1])]
     made += [_in_pieces(_letters(each), share) for each in _often_in_pieces(key.encode("utf-8"))]
+    letters = _letters(key)
+    if len(letters) >= LONG_PIECE / ENOUGH:
+        share = LONG_PIECE / len(letters)
+        made += [_in_pieces(each, share) for each in (letters, letters[::-1])]
     return tuple(made)
 
 
@@ -141,8 +147,9 @@ def _in_pieces(form: bytes, share: float, *, is_exact: bool = False) -> _Form:
 
 def _often_in_pieces(content: bytes) -> Iterator[str]:
     """Yield the encodings in which lines of a dump, or halves, are looked for."""
-    yield content.hex()
-    yield from _inside_longer_text(content, base64.b64encode, 6)
+    yield from (content.hex(), content[::-1].hex(), content.hex()[::-1])
+    for encoded in _inside_longer_text(content, base64.b64encode, 6):
+        yield from (encoded, encoded[::-1])
 
 
 def _encodings(key: str) -> Iterator[str]:
