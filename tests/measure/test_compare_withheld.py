@@ -43,6 +43,35 @@ def kind(one, *others):
     return seen_as(Withholding([one, *others]).attributed[0])
 
 
+# --- the run says that the host wrote it
+
+
+def test_a_text_that_the_host_replaced_is_withheld_by_the_host():
+    """The run has seen the seam, or that no token was billed."""
+    spliced = compared_sample(f"The army{CHINESE}", 22, delivery="replaced")
+    (found,) = Withholding([spliced]).attributed
+
+    assert (found.delivery, found.withheld_by) == ("replaced", "host")
+
+
+@pytest.mark.parametrize(
+    ("tokens", "delivery", "who"),
+    [
+        (22, "suspected_block", "unclear"),
+        (200, "replaced", "host"),
+        (None, "suspected_block", "unclear"),
+    ],
+)
+def test_the_bill_decides_about_a_canned_sentence_that_a_model_can_have_learned(
+    tokens, delivery, who
+):
+    """If far more was billed than the sentence, the model wrote something else."""
+    suspected = compared_sample(CHINESE, tokens, delivery="suspected_block")
+    found = Withholding([suspected, *fair()]).attributed[0]
+
+    assert (found.delivery, found.withheld_by) == (delivery, who)
+
+
 # --- nothing came back
 
 

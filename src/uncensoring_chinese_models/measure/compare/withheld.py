@@ -154,8 +154,7 @@ class Withholding:
             is_either = sample.error is not None and sample.finish_reason == "stop"
             return found._replace(withheld_by="unclear" if is_either else "host")
         if sample.delivery in ("suspected_block", "replaced"):
-            is_sure = sample.delivery == "replaced"
-            return found._replace(withheld_by="host" if is_sure else "unclear")
+            return self._with_hosts_text(compared, found)
         if not has_words(compared.words):
             return self._without_words(compared, found)
         if compared.words in self._canned:
@@ -189,6 +188,13 @@ class Withholding:
         if tokens > room + SPARE_TOKENS and self._counts_are_reliable(compared):
             return unclear._replace(delivery="suspected_block", withheld_by="host")
         return unclear
+
+    def _with_hosts_text(self, compared: ComparedSample, found: Attributed) -> Attributed:
+        """Return who withheld a sample of which the host wrote a part, or perhaps all."""
+        does_not_fit = fit_of(compared.sample) in ("too many", "too few")
+        if found.delivery == "replaced" or (does_not_fit and self._counts_are_reliable(compared)):
+            return found._replace(delivery="replaced", withheld_by="host")
+        return found._replace(withheld_by="unclear")
 
     def _with_canned_text(
         self, compared: ComparedSample, canned: Canned, found: Attributed
