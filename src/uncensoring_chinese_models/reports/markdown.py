@@ -147,7 +147,7 @@ def _out_of_how_much(summary: Json) -> Iterator[str]:
     yield from ("", "## Counts and rates", "")
     samples = summary["denominators"]["samples"]
     yield f"- Samples by delivery: {_listed(samples['by_delivery'])}"
-    yield f"- Samples by stance: {_listed(samples['by_stance'])}"
+    yield f"- Samples by stance, as this program read them: {_listed(samples['by_stance'])}"
     excerpts = summary["denominators"]["final_excerpts"]
     yield (
         f"- Excerpts in the final hypotheses: {excerpts['surviving']} of {excerpts['cited']} "
