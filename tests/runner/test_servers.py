@@ -139,7 +139,7 @@ def test_reports_name_every_server_and_say_that_they_differ(moved, name):
     told = f"The samples are not all from one server: {counts[first]} from {first}, "
     assert told + f"{counts[second]} from {second}." in text
     assert "The rates mix these" in text
-    assert re.search(rf"Withheld, {re.escape(first)}: [\d.]+ \(\d+ of \d+ texts", text)
+    assert re.search(rf"Withheld, {re.escape(first)}: [\d.]+ \(\d+ of \d+ judged texts", text)
     assert "answered by more than one server" in text
 
 
