@@ -249,7 +249,7 @@ def test_complete_question_goes_to_the_assistant_arms(tmp_path):
 def test_failures_of_the_target_are_data_until_there_are_too_many(tmp_path):
     """Failed samples are recorded and shown; three silent iterations end the run with a summary."""
     with audited_provider() as provider:
-        provider.fail("400", api="completions", times=None)
+        provider.fail("413", api="completions", times=None)
         run = audit_here(tmp_path, provider, max_iterations=9)
 
     assert run.summary["status"] == "target_failed"
@@ -258,24 +258,24 @@ def test_failures_of_the_target_are_data_until_there_are_too_many(tmp_path):
     sample = run.response(1)["samples"][0]
     assert run.response(1)["raw_response"] is None
     assert sample["delivery"] == "failed"
-    assert "400" in sample["error"]
+    assert "413" in sample["error"]
 
 
 def test_run_without_any_answer_is_no_result(tmp_path):
     """Also where the last iteration comes before the count of silent ones is full."""
     with audited_provider() as provider:
-        provider.fail("400", api="completions", times=None)
+        provider.fail("413", api="completions", times=None)
         run = audit_here(tmp_path, provider, max_iterations=2)
 
     assert run.summary["status"] == "target_failed"
-    assert "400" in run.summary["status_detail"]
+    assert "413" in run.summary["status_detail"]
 
 
 def test_one_answer_resets_the_count_of_silent_iterations(tmp_path):
     """Only consecutive silence ends a run."""
     with audited_provider() as provider:
-        provider.fail("400", api="completions", times=2)
-        provider.fail("400", api="completions", times=2, after=1)
+        provider.fail("413", api="completions", times=2)
+        provider.fail("413", api="completions", times=2, after=1)
         run = audit_here(tmp_path, provider, max_iterations=5)
 
     assert run.summary["status"] == "max_iterations"
@@ -285,7 +285,7 @@ def test_one_answer_resets_the_count_of_silent_iterations(tmp_path):
 def test_dead_target_is_asked_again_on_resume_and_nothing_else_is(tmp_path):
     """What ended the run is asked again; paid calls are not."""
     with audited_provider() as provider:
-        provider.fail("400", api="completions", times=None)
+        provider.fail("413", api="completions", times=None)
         failed = audit_here(tmp_path, provider, max_iterations=5)
         provider.heal()
         before = provider.count()
@@ -301,7 +301,7 @@ def test_dead_target_is_asked_again_on_resume_and_nothing_else_is(tmp_path):
 def test_failed_auditor_is_asked_again_on_resume(tmp_path):
     """A run that its auditor ended goes on where it stopped."""
     with audited_provider() as provider:
-        provider.fail("400", api="chat", times=None, after=1)
+        provider.fail("413", api="chat", times=None, after=1)
         failed = audit_here(tmp_path, provider, auditor_response_format="none")
         provider.heal()
         run = audit_here(tmp_path, provider, auditor_response_format="none", resume=failed.folder)
@@ -312,10 +312,10 @@ def test_failed_auditor_is_asked_again_on_resume(tmp_path):
     assert run.summary["total_iterations"] == 3
 
 
-@pytest.mark.parametrize("fault", ["401", "402", "403_permission"])
+@pytest.mark.parametrize(("fault", "requests"), [("401", 1), ("402", 1), ("403_permission", 2)])
 @pytest.mark.parametrize("api", ["chat", "completions"])
-def test_what_fails_every_call_stops_the_run_and_resumes(tmp_path, fault, api):
-    """A bad key or no credit ends the run at once, without a summary; it can go on later."""
+def test_what_fails_every_call_stops_the_run_and_resumes(tmp_path, fault, requests, api):
+    """A bad key or no credit ends the run at once, a 403 after a canary; it can go on later."""
     with audited_provider() as provider:
         provider.fail(fault, api=api, times=None)
         with pytest.raises(FatalError):
@@ -326,7 +326,7 @@ def test_what_fails_every_call_stops_the_run_and_resumes(tmp_path, fault, api):
         provider.heal()
         run = audit_here(tmp_path, provider, resume=folder)
 
-    assert sent == 1
+    assert sent == requests
     assert unfinished
     assert run.summary["status"] == "max_iterations"
 

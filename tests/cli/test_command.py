@@ -165,8 +165,8 @@ def test_dry_run_posts_nothing_and_needs_no_key(tmp_path):
 @pytest.mark.parametrize(
     ("faults", "status", "code"),
     [
-        ([("400", "completions")], "target_failed", 6),
-        ([("400", "chat")], "auditor_failed", 6),
+        ([("413", "completions")], "target_failed", 6),
+        ([("413", "chat")], "auditor_failed", 6),
     ],
 )
 def test_run_without_a_result_says_so_and_how_to_go_on(tmp_path, faults, status, code):

@@ -70,7 +70,9 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     sheet.rename(tmp_path / "mine.csv")
     assert "is not beside it" in run_ucm(tmp_path, "label", run, "--seed", "3").stderr
 
-    described = set(re.findall(r"`(\w+)`", (ROOT / "docs/methods/judging.md").read_text("utf-8")))
+    pages = ("docs/methods/judging.md", "docs/run-format.md")  # the first refers to the second
+    texts = [(ROOT / page).read_text("utf-8") for page in pages]
+    described = set(re.findall(r"`(\w+)`", "".join(texts)))
     for name in ("judges", "labels", "labels.key"):
         keys = set(keys_of(json.loads((beside / f"lamps.{name}.json").read_bytes())))
         assert keys - described == set(), name

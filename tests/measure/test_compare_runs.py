@@ -258,7 +258,7 @@ def _with_arm(compared, name):
 
 def test_failed_calls_are_left_out_and_counted(tmp_path, teller):
     """A run whose chat arm failed is compared by what came back."""
-    broken = probe(tmp_path / "b", tells, faults=["400"])
+    broken = probe(tmp_path / "b", tells, faults=["413"])
     pair, told = pair_of(teller, broken)
 
     assert deliveries(told["sides"][1]) == {"complete": 24, "failed": 24}

@@ -132,7 +132,7 @@ def test_a_broken_off_scoring_goes_on_without_paying_twice(tmp_path):
     with Provider(amend=echoing()) as provider:
         endpoint = {**settings(tmp_path, provider)["audited_endpoint"], "price": PRICE}
         told = settings(tmp_path, provider, audited_endpoint=endpoint)
-        first = run_over(tmp_path, provider, **told, budget={"max_usd": 0.0075})
+        first = run_over(tmp_path, provider, **told, budget={"max_usd": 0.009})
         before = len(provider.requests)
         went = [each for each in provider.requests if each.body and each.body.get("echo")]
         second = run_over(tmp_path, provider, resume=first.folder, **told)
