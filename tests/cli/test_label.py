@@ -30,6 +30,13 @@ def keys_of(value: Any, key: str = "") -> Iterator[str]:
         yield from keys_of(item, key)
 
 
+def described_keys() -> set[str]:
+    """Return the names in code of the page on judging, and of the page that it refers to."""
+    pages = ("docs/methods/judging.md", "docs/run-format.md")
+    texts = [(ROOT / page).read_text("utf-8") for page in pages]
+    return set(re.findall(r"`(\w+)`", "".join(texts)))
+
+
 def test_sheet_is_written_filled_in_and_read(tmp_path):
     """The same command writes it, and reads it when it is filled in; the run stays as it is."""
     with judging_provider() as provider:
@@ -70,9 +77,7 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     sheet.rename(tmp_path / "mine.csv")
     assert "is not beside it" in run_ucm(tmp_path, "label", run, "--seed", "3").stderr
 
-    pages = ("docs/methods/judging.md", "docs/run-format.md")  # the first refers to the second
-    texts = [(ROOT / page).read_text("utf-8") for page in pages]
-    described = set(re.findall(r"`(\w+)`", "".join(texts)))
+    described = described_keys()
     for name in ("judges", "labels", "labels.key"):
         keys = set(keys_of(json.loads((beside / f"lamps.{name}.json").read_bytes())))
         assert keys - described == set(), name
