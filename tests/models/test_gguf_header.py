@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from contextlib import suppress
 
@@ -24,7 +25,7 @@ def refused(path):
     with pytest.raises(ConfigError) as caught:
         read_header(path)
     told = str(caught.value)
-    assert told.startswith((str(path), "There is no file"))
+    assert told.startswith(str(path))
     assert "nothing was started" in told
     return told
 
@@ -83,8 +84,9 @@ def test_missing_files_folders_and_other_formats_are_refused(tmp_path):
     (tmp_path / "empty.gguf").write_bytes(b"")
     (tmp_path / "text.gguf").write_text("GGML, once upon a time")
 
-    assert refused(tmp_path / "no.gguf").startswith("There is no file")
-    assert refused(tmp_path).startswith("There is no file")
+    os.mkfifo(tmp_path / "pipe.gguf")
+    for path in (tmp_path / "no.gguf", tmp_path, tmp_path / "pipe.gguf"):
+        assert "is not a file" in refused(path)
     assert "is not a GGUF file" in refused(tmp_path / "empty.gguf")
     assert "is not a GGUF file" in refused(tmp_path / "text.gguf")
 

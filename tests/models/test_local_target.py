@@ -283,6 +283,8 @@ def test_another_file_than_the_config_says_is_refused(tmp_path):
         ({"audited_endpoint": {"preset": "gguf"}, "audited_model": "a/b"}, "must be gguf/NAME"),
         ({"auditing_model": "gguf/x"}, "only audited_model can be a GGUF file"),
         ({"judge_model": "gguf/x"}, "only audited_model can be a GGUF file"),
+        ({"audited_model": "../mine.gguf"}, r"did you mean gguf/\.\./mine\.gguf\?"),
+        ({"audited_model": "GGUF/mine.gguf"}, r"did you mean gguf/mine\.gguf\?"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(tmp_path, changes, expected):
@@ -311,6 +313,26 @@ def test_name_or_path(tmp_path, monkeypatch):
     assert str(path_of("gguf/models/x.gguf")) == "models/x.gguf"
     assert str(path_of("gguf//models/x.gguf")) == "/models/x.gguf"
     assert str(path_of("gguf/~/x.gguf")) == "/h/x.gguf"
+    assert str(path_of("gguf/~nobody-here/x.gguf")) == "~nobody-here/x.gguf"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("Qwen2.5-Coder-1.5B", rf"no model of this name \(did you mean gguf/{QWEN}\?\)"),
+        (
+            "models/mine.gguf",
+            r"there is no file models/mine\.gguf, .* of this name; nothing was started",
+        ),
+        ("~nobody-here/x.gguf", "there is no file ~nobody-here/x"),
+        ("x" * 300, "cannot be read .File name too long.; nothing was started"),
+        (".", r"^\. is not a file; nothing was started"),
+    ],
+)
+def test_name_of_nothing_is_refused_in_a_sentence(name, expected):
+    """Whatever is wrong with it, and with the known name that is near."""
+    with pytest.raises(ConfigError, match=expected):
+        find_gguf(f"gguf/{name}")
 
 
 def test_known_model_that_is_not_here_is_refused_with_its_size(tmp_path, monkeypatch):

@@ -36,7 +36,7 @@ def test_key_in_the_log_of_a_server_is_not_told(tmp_path, monkeypatch, form):
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     (tmp_path / "weights").write_bytes(b"")
-    monkeypatch.setattr(launch, "find_weights", lambda cache, starting: tmp_path / "weights")
+    monkeypatch.setattr(launch, "find_weights", lambda cache, say: tmp_path / "weights")
 
     async def serve() -> None:
         async with launch.serve("base", lambda notice: None):

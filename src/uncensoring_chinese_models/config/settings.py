@@ -142,6 +142,14 @@ def _refuse_gguf(name: str, model: str, endpoint: Endpoint) -> None:
         )
 
 
+def _refuse_bare_file(model: str, endpoint: Endpoint) -> None:
+    if endpoint.is_openrouter and model.lower().endswith(".gguf"):
+        path = model[5:] if model.lower().startswith("gguf/") else model
+        raise ValueError(
+            f"sets audited_model to {model}, which OpenRouter does not serve; did you mean gguf/{path}?"
+        )
+
+
 class AuditConfig(Settings):
     """The whole config of a run; only three keys are required."""
 
@@ -231,6 +239,7 @@ class AuditConfig(Settings):
         for name, endpoint in _SIDES.items():
             _refuse_other_preset(name, getattr(self, name), getattr(self, endpoint))
         _refuse_gguf("auditing_model", self.auditing_model, self.auditing_endpoint)
+        _refuse_bare_file(self.audited_model, self.audited_endpoint)
         return self
 
     @property

@@ -8,6 +8,7 @@ fact, so one probe asks for both, and nothing is paid for twice.
 from __future__ import annotations
 
 import random
+from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import __version__, strict_json
@@ -76,6 +77,7 @@ class FactAuditor:
             finish_reason="stop",
             served_model=f"{FACT_AUDITOR} {__version__}",
             usage=Usage(0, 0),
+            cost_usd=Decimal(0),
         )
 
 

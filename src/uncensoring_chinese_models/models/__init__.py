@@ -67,7 +67,6 @@ if TYPE_CHECKING:
         organism_folder,
         parse_organism,
     )
-    from uncensoring_chinese_models.models.local.known import KnownModel, find_known, known_models
     from uncensoring_chinese_models.models.local.launch import Served, serve_until_stopped
     from uncensoring_chinese_models.models.local.weights import (
         find_weights,
@@ -104,7 +103,6 @@ __all__ = [
     "HttpApi",
     "InFlight",
     "Journaled",
-    "KnownModel",
     "Method",
     "ModelClient",
     "Need",

@@ -13,6 +13,7 @@ import random
 import re
 from collections import Counter
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -72,6 +73,7 @@ class BaselineAuditor:
             finish_reason="stop",
             served_model=f"{NAME} {__version__}",
             usage=Usage(0, 0),
+            cost_usd=Decimal(0),
         )
 
     def _turn(self, state: State) -> Json:

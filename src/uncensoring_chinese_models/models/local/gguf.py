@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.models.local.gguf_header import Header, read_header
-from uncensoring_chinese_models.models.local.known import known_models
+from uncensoring_chinese_models.models.local.known import known_models, nearest_known
 from uncensoring_chinese_models.models.local.rendering import Rendered, render_template
 from uncensoring_chinese_models.models.local.weights import stored_file
 
@@ -32,7 +33,7 @@ def path_of(model: str) -> Path:
     """Return the path of the file that ``gguf/NAME_OR_PATH`` names."""
     named = model.removeprefix(PREFIX)
     known = known_models().get(named)
-    return Path(named).expanduser() if known is None else stored_file(known)
+    return Path(os.path.expanduser(named)) if known is None else stored_file(known)  # noqa: PTH111 -- never raises
 
 
 def find_gguf(model: str) -> GgufFile:
@@ -42,14 +43,16 @@ def find_gguf(model: str) -> GgufFile:
         ConfigError: there is no such file, or it is not a whole text model, or not the known one.
     """
     path, known = path_of(model), known_models().get(model.removeprefix(PREFIX))
-    if not path.exists():
+    if not _is_there(path):
         if known is not None:
             raise ConfigError(
                 f"{model} is not here; 'ucm model get {known.name}' fetches it ({known.megabytes}). "
                 "Nothing was started."
             )
+        near = nearest_known(model.removeprefix(PREFIX))
+        hint = f" (did you mean {PREFIX}{near}?)" if near else ""
         raise ConfigError(
-            f"{model}: there is no file {path}, and 'ucm model list' has no model of this name; "
+            f"{model}: there is no file {path}, and 'ucm model list' has no model of this name{hint}; "
             "nothing was started."
         )
     header = read_header(path)
@@ -61,6 +64,13 @@ def find_gguf(model: str) -> GgufFile:
             f"started. 'ucm model get {known.name}' fetches it anew."
         )
     return GgufFile(path, sha256, header, render_template(header))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError as err:  # a name that is too long, a folder that may not be read
+        raise ConfigError(f"{path} cannot be read ({err.strerror}); nothing was started.") from err
 
 
 @cache

@@ -80,10 +80,10 @@ def read_header(path: Path) -> Header:
     """Return the header of a file that holds a whole text model.
 
     Raises:
-        ConfigError: there is no such file, or it is not such a model; the message says why.
+        ConfigError: it is not a file, or not such a model; the message says why.
     """
     if not path.is_file():
-        raise ConfigError(f"There is no file {path}; nothing was started.")
+        raise ConfigError(f"{path} is not a file; nothing was started.")
     try:
         file = path.open("rb")
     except OSError as err:

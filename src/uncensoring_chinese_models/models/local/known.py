@@ -53,6 +53,17 @@ class KnownModel:
         """The size of the file, for people."""
         return f"{self.bytes / 1e6:,.0f} MB"
 
+    @property
+    def bytes_of_parts(self) -> int:
+        """The size of all parts, which are packed."""
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def parts_in_words(self) -> str:
+        """What is fetched, for people."""
+        megabytes = f"{self.bytes_of_parts / 1e6:,.0f} MB"
+        return f"{len(self.parts)} parts, {megabytes}" if len(self.parts) > 1 else megabytes
+
     def as_json(self) -> Json:
         """Return it as `ucm model list --json` prints it."""
         return asdict(self) | {"parts": len(self.parts)}
@@ -75,11 +86,18 @@ def find_known(name: str) -> KnownModel:
     """Return a model by its name, or raise ConfigError with those that there are."""
     known = known_models()
     if name not in known:
-        near = [each for each in known if name.lower() in each]
-        near = near or difflib.get_close_matches(name.lower(), known, 1, 0.4)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+        near = nearest_known(name)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(known)}"
         raise ConfigError(f"No model {name!r} is known ({hint}); nothing was fetched.")
     return known[name]
+
+
+def nearest_known(name: str) -> str | None:
+    """Return the known model whose name is nearest to a wrong one, if any is near."""
+    known, wrong = known_models(), name.lower()
+    near = [each for each in known if wrong in each]
+    near = near or difflib.get_close_matches(wrong, known, 1, 0.4)
+    return near[0] if near else None
 
 
 SMOLLM2 = "smollm2-135m-instruct"

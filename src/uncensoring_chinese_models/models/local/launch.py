@@ -29,7 +29,6 @@ from uncensoring_chinese_models.models.local import server
 from uncensoring_chinese_models.models.local.catalogue import PREFIX, find_organism
 from uncensoring_chinese_models.models.local.gguf import PREFIX as GGUF
 from uncensoring_chinese_models.models.local.gguf import find_gguf
-from uncensoring_chinese_models.models.local.known import SMOLLM2, find_known
 from uncensoring_chinese_models.models.local.weights import find_weights
 from uncensoring_chinese_models.models.protocols import Notice
 
@@ -97,7 +96,7 @@ async def serve(
         organism = find_organism(name)
         _check_adapter(organism)
         weights = await asyncio.to_thread(
-            find_weights, cache, starting=lambda: notify(Notice(_fetching_words()))
+            find_weights, cache, say=lambda words: notify(Notice(words))
         )
         model, adapter = PREFIX + organism.name, organism.adapter
     order = server.Order(
@@ -143,12 +142,6 @@ def refuse_without_runtime() -> None:
     with require_extra("local", "Serving a model on this machine"):
         if importlib.util.find_spec("xllamacpp") is None:
             raise ImportError(name="xllamacpp")
-
-
-def _fetching_words() -> str:
-    """Say that the weights are being fetched."""
-    model = find_known(SMOLLM2)
-    return f"Fetching {model.name} once ({model.megabytes}, {model.licence})."
 
 
 def free_cores() -> int:

