@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         organism_folder,
         parse_organism,
     )
+    from uncensoring_chinese_models.models.local.known import find_known, known_models
     from uncensoring_chinese_models.models.local.launch import Served, serve_until_stopped
     from uncensoring_chinese_models.models.local.weights import (
         find_weights,
