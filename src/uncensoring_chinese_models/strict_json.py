@@ -47,6 +47,18 @@ def loads_leniently(content: str | bytes) -> Any:
     return _loads(content, _unknown, {})
 
 
+def first_leniently(text: str, start: int) -> tuple[Any, int]:
+    """Return the value of the JSON that begins at a place of a text, and where it ends.
+
+    Odd numbers are null, as for `loads_leniently`.
+
+    Raises:
+        ValueError: no JSON begins there.
+        RecursionError: it is nested too deep.
+    """
+    return json.JSONDecoder(**_hooks(_unknown)).raw_decode(text, start)
+
+
 def refuse_odd_numbers(value: Any) -> None:
     """Refuse a value that did not come from here, if a number of it could not.
 
@@ -67,6 +79,12 @@ def refuse_odd_numbers(value: Any) -> None:
 
 
 def _loads(content: str | bytes, odd: Callable[[str], Any], options: dict[str, Any]) -> Any:
+    return json.loads(content, **_hooks(odd), **options)
+
+
+def _hooks(odd: Callable[[str], Any]) -> dict[str, Any]:
+    """Return the readers of numbers, with one for those that not every program can hold."""
+
     def whole(text: str) -> Any:
         if len(text) < 19:
             return int(text)
@@ -77,7 +95,7 @@ def _loads(content: str | bytes, odd: Callable[[str], Any], options: dict[str, A
         number = float(text)
         return number if math.isfinite(number) else odd(text)
 
-    return json.loads(content, parse_int=whole, parse_float=real, parse_constant=odd, **options)
+    return {"parse_int": whole, "parse_float": real, "parse_constant": odd}
 
 
 def _refuse(text: str) -> None:

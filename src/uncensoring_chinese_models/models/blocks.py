@@ -16,14 +16,23 @@ filters, and a request may be repeated.
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from uncensoring_chinese_models import strict_json
+from uncensoring_chinese_models.models.host_answers import (
+    ENDINGS,
+    Node,
+    is_stream,
+    nodes_of,
+    normal,
+    read_json,
+    text_came,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -36,58 +45,8 @@ Means = Literal["ends", "passing", "request"]
 
 UNEXPLAINED_STATUSES = frozenset({400, 403, 422})
 """Statuses that hosts use for blocks as well as for mistakes."""
-_MAX_UNWRAPPED = 5
-"""So many times a string is read as JSON inside JSON."""
-_MAX_NESTED = 16
-_MAX_NODES = 10_000
-_MAX_LITERAL = 20_000
-_INSIDE = frozenset(
-    [
-        "error",
-        "errors",
-        "base_resp",
-        "header",
-        "Response",
-        "Error",
-        "contentFilter",
-        "metadata",
-        "innererror",
-        "content_filters",
-        "openrouter_metadata",
-        "pipeline",
-        "data",
-        "promptFeedback",
-        "incomplete_details",
-        "choices",
-        "Choices",
-        "candidates",
-        "output",
-        "availability",
-        "v",
-        "response",
-        "fragments",
-        "detail",
-    ]
-)
-"""Where errors, finish reasons and flags stand; the text of a model does not."""
-_ENDINGS = frozenset({"choices", "Choices", "candidates"})
-"""Lists of what a model wrote: only their finish reasons, flags and errors are read."""
-_CODES = (
-    "code",
-    "type",
-    "error_type",
-    "error_code",
-    "Code",
-    "status",
-    "provider_code",
-    "status_code",
-)
-_WORDS = ("message", "msg", "status_msg", "error_msg", "Message", "detail", "error", "raw")
-_FINISHES = (
-    *("native_finish_reason", "finish_reason", "FinishReason", "finishReason"),
-    *("stop_reason", "stopReason"),
-)
-"""Names of finish reasons, the native one first."""
+_FINISHES = ("nativefinishreason", "finishreason", "stopreason")
+"""Normal names of finish reasons, the native one first."""
 _WITHDRAWN = {"need_clear_history": True, "is_safe": 0}
 """Flags of Baidu, with the value that means that the conversation must end."""
 _FLAGS: dict[str, tuple[str, tuple[object, ...]]] = {
@@ -97,8 +56,6 @@ _FLAGS: dict[str, tuple[str, tuple[object, ...]]] = {
 }
 """Flags beside an answer that stands, with their rows and values."""
 _ENDED = "the provider stopped in the middle of its answer ({})"
-_PREFIX = re.compile(r"^\s*(litellm\.\w+:|Error code: \d+ ?-|<\d{3}>|\w+Error:)\s*")
-_STREAM = re.compile(r"^\s*(data|id|event|retry)?:")
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc", "'''")
 
 
@@ -124,39 +81,11 @@ class HostVerdict:
 ANSWERED = HostVerdict("answered")
 
 
-class _Node(NamedTuple):
-    """A mapping in a server's answer, and the name under which it stands."""
-
-    under: str
-    value: Json
-
-    @property
-    def codes(self) -> list[str]:
-        """The codes that it gives; not those of a model's message."""
-        if self.under in _ENDINGS:
-            return []
-        names = _CODES if self.under else (*_CODES, "model")
-        found = [self.value.get(name) for name in names]
-        if self.under == "incomplete_details":
-            found.append(self.value.get("reason"))
-        if str(self.value.get("p", "")).rpartition("/")[2] == "status":
-            found.append(self.value.get("v"))
-        return [str(each) for each in found if isinstance(each, str | int)]
-
-    @property
-    def messages(self) -> list[str]:
-        """What it says of itself in words."""
-        if self.under in _ENDINGS:
-            return []
-        found = (self.value.get(name) for name in _WORDS)
-        return [each for each in found if isinstance(each, str) and each]
-
-
 class _Answer(NamedTuple):
     """A server's answer, unwrapped."""
 
     status: int | None
-    nodes: list[_Node]
+    nodes: list[Node]
     is_stream: bool
     text_came: bool
 
@@ -167,95 +96,15 @@ def classify(status: int | None, body: str | Json | None) -> HostVerdict:
     The status is that of HTTP, or the one that an error inside a 200 stands for. The body is parsed
     already if it is one JSON object; keys have been removed from it.
     """
-    value, is_stream = _parsed(body) if isinstance(body, str) else (body, False)
+    value = read_json(body) if isinstance(body, str) else body
     if value is None:
         return ANSWERED
-    nodes = list(_unwrap(value))
-    answer = _Answer(status, nodes, is_stream, _text_came(nodes))
+    nodes = nodes_of(value, is_error=status is not None and status >= 300)
+    streamed = isinstance(body, str) and is_stream(body)
+    answer = _Answer(status, nodes, streamed, text_came(nodes))
     rules = (_technical, _block_code, _block_sentence, _finish_reason, _flag)
     found = next((verdict for rule in rules if (verdict := rule(answer)) is not None), None)
     return found or _by_status(status)
-
-
-# --- unwrapping -----------------------------------------------------------------------------------
-
-
-def is_stream(text: str) -> bool:
-    """Tell whether a text is framed as the events of a stream."""
-    return _STREAM.match(text) is not None
-
-
-def _parsed(text: str) -> tuple[Any, bool]:
-    """Return the JSON of a text, of the events of a stream, or of a Python mapping; else None."""
-    if is_stream(text):
-        lines = (line.strip() for line in text.splitlines())
-        told = (line.removeprefix("data:") for line in lines if line.startswith("data:"))
-        events = [event for event in map(_value, told) if event is not None]
-        return (events or None), True
-    return _value(text), False
-
-
-def _value(text: str) -> Any:
-    text = _without_prefix(text)
-    start = text.find("{")
-    if start < 0:
-        return None
-    for part in (text, text[start : text.rfind("}") + 1]):
-        try:
-            value = strict_json.loads_leniently(part)
-        except (ValueError, RecursionError):
-            value = None
-        if isinstance(value, dict | list):
-            return value
-    if len(text) > _MAX_LITERAL or text.lstrip().startswith("<"):
-        return None
-    try:
-        value = ast.literal_eval(text[start : text.rfind("}") + 1])
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _without_prefix(text: str) -> str:
-    for _ in range(_MAX_UNWRAPPED):
-        shorter = _PREFIX.sub("", text, count=1)
-        if shorter == text:
-            break
-        text = shorter
-    return text.strip()
-
-
-def _unwrap(value: Any) -> Iterator[_Node]:
-    """Go through the mappings in which errors and finish reasons stand, the outer ones first."""
-    pending: list[tuple[str, Any, int, int]] = [("", value, 0, 0)]
-    count = 0
-    while pending and count < _MAX_NODES:
-        under, item, depth, unwrapped = pending.pop(0)
-        if isinstance(item, list):
-            pending += [(under, each, depth + 1, unwrapped) for each in item[:_MAX_NODES]]
-        elif isinstance(item, dict) and depth <= _MAX_NESTED:
-            count += 1
-            yield _Node(under, item)
-            for name, each in item.items():
-                if isinstance(each, dict | list) and name in _INSIDE:
-                    pending.append((name, each, depth + 1, unwrapped))
-                elif isinstance(each, str) and name in _WORDS and under not in _ENDINGS:
-                    inner = _parsed(each)[0] if unwrapped < _MAX_UNWRAPPED else None
-                    if inner is not None:
-                        pending.append((name, inner, depth + 1, unwrapped + 1))
-
-
-def _text_came(nodes: Sequence[_Node]) -> bool:
-    """Tell whether the model had written something, in any of the forms of hosts."""
-    for under, value in nodes:
-        holders = [value.get(name) for name in ("message", "delta", "Message", "Delta", "content")]
-        places = [each for each in (value, *holders) if isinstance(each, dict)]
-        named = ("text", "content", "Content", "reasoning_content") if under in _ENDINGS else ()
-        found = [place.get(name) for place in places for name in named]
-        found.append(value.get("result"))
-        if any(isinstance(each, str) and each.strip() for each in found):
-            return True
-    return False
 
 
 # --- the rules, in their order ----------------------------------------------------------------
@@ -285,11 +134,9 @@ def _block_sentence(answer: _Answer) -> HostVerdict | None:
 def _finish_reason(answer: _Answer) -> HostVerdict | None:
     table = _table()["finish_reasons"]
     for node in reversed(answer.nodes):  # the last event of a stream has it
-        if node.under not in (*_ENDINGS, "", "Response"):
-            continue
         told = (node.value.get(name) for name in _FINISHES)
         for reason in (each for each in told if isinstance(each, str)):
-            word = reason.strip().lower()
+            word = normal(reason.strip())
             if word in table["whole"]:
                 return ANSWERED
             if word in table["technical"]:
@@ -308,21 +155,22 @@ def _flag(answer: _Answer) -> HostVerdict | None:
     return min(found, key=lambda verdict: gravity.index(verdict.outcome), default=None)
 
 
-def _flag_at(node: _Node, answer: _Answer) -> HostVerdict | None:
-    value, row = node.value, "BD-02" if node.under in _ENDINGS else "BD-03"
+def _flag_at(node: Node, answer: _Answer) -> HostVerdict | None:
+    row = "BD-02" if node.under in ENDINGS else "BD-03"
     stage: BlockStage = "answer" if answer.text_came else "unknown"
-    told = {name: value[name] for name in ("flag", *_WITHDRAWN, *_FLAGS) if name in value}
+    names = {name: normal(name) for name in ("flag", *_WITHDRAWN, *_FLAGS)}
+    told = {name: node.value[key] for name, key in names.items() if key in node.value}
     words = ", ".join(f"{name}: {each}" for name, each in told.items())
-    flag = value.get("flag") if type(value.get("flag")) is int else None
+    flag = told.get("flag") if type(told.get("flag")) is int else None
     if flag in (3, 4):
         return HostVerdict("blocked", row, stage, "host", words)
-    if flag == 2 or any(name in value and value[name] == bad for name, bad in _WITHDRAWN.items()):
+    if flag == 2 or any(name in told and told[name] == bad for name, bad in _WITHDRAWN.items()):
         withheld: Outcome = "suspected_block" if answer.text_came else "blocked"
         return HostVerdict(withheld, row, stage, "host", words)
     if flag == 1:
         return HostVerdict("answered", "BD-02", words=words)
     for name, (shape, values) in _FLAGS.items():
-        if value.get(name) in values and answer.text_came:
+        if told.get(name) in values and answer.text_came:
             return HostVerdict("answered", shape, words=words)
     return None
 
@@ -345,10 +193,16 @@ def _table() -> dict[str, Any]:
         for row in table[kind]:
             row["codes"] = [re.compile(each, re.IGNORECASE) for each in row.get("codes", ())]
             row["says"] = re.compile(row["says"], re.IGNORECASE) if "says" in row else None
+            for names in ("keys", "under"):
+                row[names] = [normal(name) for name in row.get(names, ())]
+    reasons = table["finish_reasons"]
+    for kind in ("blocked", "technical"):
+        reasons[kind] = {normal(word): row for word, row in reasons[kind].items()}
+    reasons["whole"] = [normal(word) for word in reasons["whole"]]
     return table
 
 
-def _matches(kind: str, answer: _Answer) -> Iterator[tuple[Json, _Node]]:
+def _matches(kind: str, answer: _Answer) -> Iterator[tuple[Json, Node]]:
     """Go through the rows of one kind that apply, each with its first place in the answer."""
     for row in _table()[kind]:
         if "status" in row and answer.status not in row["status"]:
@@ -361,22 +215,22 @@ def _matches(kind: str, answer: _Answer) -> Iterator[tuple[Json, _Node]]:
                 break
 
 
-def _applies(row: Json, node: _Node) -> bool:
+def _applies(row: Json, node: Node) -> bool:
     """Return whether everything that a row asks for stands in one mapping."""
-    if "under" in row and node.under not in row["under"]:
+    if row["under"] and node.under not in row["under"]:
         return False
-    if any(node.value.get(name) in (None, "") for name in row.get("keys", ())):
+    if any(node.value.get(name) in (None, "") for name in row["keys"]):
         return False
     if "envelope" in row and not _ENVELOPES[row["envelope"]](node):
         return False
-    if "says_data" in row and row["says_data"] not in str(node.value.get("data")):
+    if "says_data" in row and row["says_data"] not in str(node.value.get("data")).lower():
         return False
     if row["codes"] and not any(
         each.fullmatch(code) for each in row["codes"] for code in node.codes
     ):
         return False
     said = row["says"]
-    return said is None or any(said.search(_plain(each)) for each in node.messages)
+    return said is None or any(said.search(_plain(each)) for each in node.words)
 
 
 def _plain(text: str) -> str:
@@ -384,35 +238,30 @@ def _plain(text: str) -> str:
     return " ".join(text.translate(_APOSTROPHES).split())
 
 
-def _is_zhipu(node: _Node) -> bool:
+def _is_zhipu(node: Node) -> bool:
     """Zhipu gives its numbers as text, in an error that holds a code and a message alone."""
     code = node.value.get("code")
     is_number = isinstance(code, str) and code.isdecimal()
     return node.under == "error" and is_number and node.value.keys() <= {"code", "message"}
 
 
-def _is_spark(node: _Node) -> bool:
-    return node.under == "header" or (node.under == "" and "sid" in node.value)
-
-
-def _is_bailian(node: _Node) -> bool:
-    own = {"Success", "success", "RequestId", "requestId", "request_id"}
-    return node.under == "" and not own.isdisjoint(node.value)
+def _is_spark(node: Node) -> bool:
+    return node.under == "header" or "sid" in node.value
 
 
 _ENVELOPES = {
-    "bailian": _is_bailian,
-    "codebuddy": lambda node: node.under == "" and "msg" in node.value,
-    "minimax": lambda node: node.under == "base_resp",
-    "root": lambda node: node.under == "",
+    "bailian": lambda node: not {"success", "requestid"}.isdisjoint(node.value),
+    "codebuddy": lambda node: "msg" in node.value,
+    "minimax": lambda node: node.under == "baseresp",
+    "siliconflow": lambda node: "data" in node.value,
     "spark": _is_spark,
     "zhipu": _is_zhipu,
 }
 """Where a bare number is known to be a host's own code."""
 
 
-def _blocked(row: Json, node: _Node, answer: _Answer) -> HostVerdict:
-    words = _words(node, answer.nodes)
+def _blocked(row: Json, node: Node, answer: _Answer) -> HostVerdict:
+    words = _words(node, answer.nodes, row["says"])
     return HostVerdict(
         row.get("verdict", "blocked"),
         row["id"],
@@ -422,21 +271,20 @@ def _blocked(row: Json, node: _Node, answer: _Answer) -> HostVerdict:
     )
 
 
-def _words(node: _Node, nodes: Sequence[_Node] = ()) -> str:
-    """Return the host's words at this place: its message, else the nearest one, else its code."""
-    said = next((each for each in node.messages if _value(each) is None), "")
-    if not said:
-        others = (each for other in nodes for each in other.messages)
-        said = next((each for each in others if _value(each) is None), "")
+def _words(node: Node, nodes: Sequence[Node] = (), says: re.Pattern[str] | None = None) -> str:
+    """Return the host's words at this place: those that a row knows, or the nearest, or its code."""
+    known = (each for each in node.words if says is not None and says.search(_plain(each)))
+    nearest = (each for one in (node, *nodes) for each in one.words)
+    said = next(chain(known, nearest), "")
     reasons = node.value.get("reasons")
     words = said or next(iter(node.codes), "")
     return f"{words} (reasons: {reasons})" if isinstance(reasons, list) and reasons else words
 
 
-def _stage(answer: _Answer, node: _Node, words: str) -> BlockStage:
+def _stage(answer: _Answer, node: Node, words: str) -> BlockStage:
     """Return what was stopped, the question or the answer, as far as the host says it."""
-    roles = {each.value.get("role") for each in answer.nodes if each.under == "contentFilter"}
-    roles.add(node.value.get("stage"))
+    roles = {str(each.value.get("role")) for each in answer.nodes if each.under == "contentfilter"}
+    roles.add(str(node.value.get("stage")))
     told = " ".join((*node.codes, words)).lower()
     is_question = (
         "user" in roles or "input" in roles or ("input" in told and not roles & {"assistant"})

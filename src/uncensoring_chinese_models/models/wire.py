@@ -24,7 +24,8 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.models import loose
 from uncensoring_chinese_models.models.bills import read_bill
-from uncensoring_chinese_models.models.blocks import ANSWERED, classify, is_stream
+from uncensoring_chinese_models.models.blocks import ANSWERED, classify
+from uncensoring_chinese_models.models.host_answers import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -158,7 +159,7 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
     status = trouble.status if trouble else raw.status
     said = ANSWERED
     if status not in _STATUSES_OF_CALLS:
-        said = classify(status, _stream(raw) if data is None else data)
+        said = classify(status, _text(raw) if data is None else data)
     if said.is_block:
         return _block(said, data, api, raw, trouble)
     if said.outcome == "technical" and trouble is None:
@@ -195,10 +196,13 @@ def _read_tokenized(data: Json | None, raw: RawResponse, now: datetime) -> Reply
 
 
 def _json_object(raw: RawResponse) -> Json | None:
+    """Return the mapping that a response is, or an error that is the only entry of a list."""
     try:
         data = strict_json.loads_leniently(raw.body)
     except (ValueError, RecursionError):
         return None
+    if isinstance(data, list) and len(data) == 1 and "error" in loose.mapping(data[0]):
+        data = data[0]
     return redact_json(data) if isinstance(data, dict) else None
 
 
@@ -230,17 +234,23 @@ def _host_answer(data: Json | None, raw: RawResponse) -> str | None:
     return redact(body).strip()[:MAX_HOST_ANSWER] or None
 
 
-def _stream(raw: RawResponse) -> str | None:
-    """Return the body of a stream; None for a page, or what else is no JSON."""
-    text = raw.body[:_MAX_READ_BYTES].decode("utf-8", "replace")
-    return redact(text) if is_stream(text) else None
+def _text(raw: RawResponse) -> str:
+    """Return a body that is no JSON object, such as a stream or a page, as text without keys."""
+    body = raw.body[:_MAX_READ_BYTES]
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:  # some hosts in China
+        text = body.decode("gb18030", "replace")
+    return redact(text)
 
 
 def _reply(data: Json | None, api: Api, raw: RawResponse, *, blocked: bool = False) -> Reply:
     data = data or {}
     choice = _first_choice(data)
     if choice is None and not blocked:
-        raise TransientError("the server answered without any choice", status=raw.status)
+        raise TransientError(
+            f"the server answered without any choice ({loose.excerpt(raw.body)})", status=raw.status
+        )
     choice = choice or {}
     message = loose.mapping(choice.get("message")) if api == "chat" else choice
     text = message.get("content" if api == "chat" else "text")
@@ -299,9 +309,16 @@ def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Troubl
     if choice.get("finish_reason") == "error":
         return _trouble({"message": "the provider stopped in the middle of its answer"}, raw, now)
     if not 200 <= raw.status < 300:
-        told = data or {}
-        return _trouble({"message": told.get("message") or told.get("detail")}, raw, now)
+        return _trouble({"message": _said(data)}, raw, now)
+    if "choices" not in data and loose.status(data.get("code")):
+        return _trouble(data, raw, now)
     return None
+
+
+def _said(error: Json) -> str | None:
+    """Return what an error says in words."""
+    told = (loose.text(error.get(name)) for name in ("message", "msg", "detail"))
+    return next((each for each in told if each), None)
 
 
 def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
@@ -327,7 +344,7 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         retry_after = loose.seconds(availability.get("retry_after"), now)
     if retry_after is None:
         retry_after = loose.seconds(metadata.get("retry_after"), now)
-    message = loose.one_line(loose.text(error.get("message")) or "")
+    message = loose.one_line(_said(error) or "")
     message = message or f"HTTP {raw.status} ({loose.excerpt(raw.body)})"
     if 300 <= raw.status < 400 and raw.header("Location"):
         message = f"redirected to {raw.header('Location')}, which is not followed: check base_url"
@@ -338,8 +355,7 @@ def _trouble(error: Json, raw: RawResponse, now: datetime) -> _Trouble:
         message=loose.one_line(message)[:1000],
         retryable=retryable if isinstance(retryable, bool) else None,
         retry_after_s=retry_after,
-        is_page=_json_object(raw) is None
-        and not is_stream(raw.body[:100].decode("utf-8", "replace")),
+        is_page=_json_object(raw) is None and read_json(_text(raw)) is None,
     )
 
 
@@ -381,7 +397,8 @@ def _kind(trouble: _Trouble, said: HostVerdict) -> type[ClientError]:
     if status == 401 or (said.outcome == "technical" and said.means == "ends"):
         return FatalError
     if status == 402:
-        return TransientError if trouble.retry_after_s is not None else FatalError
+        may_pass = trouble.retry_after_s is not None and trouble.error_type != "insufficient_quota"
+        return TransientError if may_pass else FatalError
     if trouble.retryable is not None:
         return TransientError if trouble.retryable else RejectedError
     if said.outcome == "technical":
