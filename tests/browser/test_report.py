@@ -60,6 +60,24 @@ def test_the_first_screen_says_what_was_found(page, plain, look):
     assert overflow(page) == []
 
 
+_BROKEN_WORDS = """() => [...document.querySelectorAll('table :is(th, td)')]
+  .filter(one => one.checkVisibility() && /^[a-z_]+$/.test(one.innerText.trim())).filter(one => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    const lines = [...range.getClientRects()].filter(box => box.width);
+    return Math.max(...lines.map(box => box.bottom)) - Math.min(...lines.map(box => box.top)) > 34;
+  }).map(one => one.innerText)"""
+
+
+def test_a_telephone_breaks_no_word_of_a_table(page, plain):
+    """A table that is too wide is scrolled by itself; "y e s" is nothing to read."""
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.goto(plain.as_uri())
+
+    assert page.evaluate(_BROKEN_WORDS) == []
+    assert overflow(page) == []
+
+
 def test_the_button_of_a_section_says_what_it_does(page, plain):
     """It opens all while something is closed, also when a reader opens and closes by hand."""
     page.goto(plain.as_uri())

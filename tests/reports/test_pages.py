@@ -282,6 +282,21 @@ def test_nothing_on_a_page_is_loaded_from_anywhere():
     assert "default-src &#39;none&#39;" in page
 
 
+@pytest.mark.parametrize(
+    ("arms", "is_shown"),
+    [
+        (("user_persona", "assistant"), True),
+        (("assistant_prefill",), True),
+        (("user_persona",), False),
+        (("raw",), False),
+    ],
+)
+def test_a_question_is_shown_where_it_was_asked(arms, is_shown):
+    """An arm that asks may rest in a probe: then nobody asked."""
+    probed = response(1, [sample(arm=arm) for arm in arms]) | {"question": "What was cleared?"}
+    assert ("What was cleared?" in report_html(files([probed]))) is is_shown
+
+
 def test_a_probe_run_that_goes_on_is_called_one():
     """Its journal says what it is before its summary does."""
     run = replace(files(), header={"kind": "probe"})

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.domain import DELIVERIES, LABELS, Json, SampleLabel
+from uncensoring_chinese_models.domain import ARMS, DELIVERIES, LABELS, Json, SampleLabel
 from uncensoring_chinese_models.measure import RunStances
 from uncensoring_chinese_models.reports.pages.text import Piece, pieces
 
@@ -68,6 +68,7 @@ class ProbeView:
     timestamp: str
     probe: str
     question: str | None
+    """The question that was asked; None where no arm asked one."""
     strategy: str
     rationale: str
     prediction: str | None
@@ -118,12 +119,16 @@ def _probe(
         response["iteration"],
         response["timestamp"] or "",
         response["prompt_sent"],
-        response.get("question"),
+        response.get("question") if any(map(_is_asked, by_arm)) else None,
         meant.get("prompt_strategy") or "",
         meant.get("prompt_rationale") or "",
         prediction.get("expects"),
         [_arm(arm, own, marks) for arm, own in by_arm.items()],
     )
+
+
+def _is_asked(arm: str) -> bool:
+    return arm in ARMS and ARMS[arm].turn == "assistant"
 
 
 def _arm(arm: str, samples: Mapping[Place, LabelledSample], marks: Marks) -> ArmView:
