@@ -312,6 +312,17 @@ def test_forged_reply_of_a_judge_shows_in_its_judgement(run):
     assert any("lamps.judges.json: judges.0.states.judged: 6 stored, 5" in one for one in failures)
 
 
+def test_verdicts_that_no_judging_gave_are_named(run):
+    """Verdicts of judges beside a journal in which no judging ended follow from nothing."""
+    path = beside(run) / "journal.jsonl"
+    path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
+
+    verdict, failures = judgements(run)
+
+    assert verdict == "wrong"
+    assert any("lamps.judges.json: does not follow from the journal" in one for one in failures)
+
+
 def test_broken_chain_of_the_judges_is_named(run):
     """A changed line is named, and what follows from the journal is not said to hold."""
     path = beside(run) / "journal.jsonl"
