@@ -332,6 +332,33 @@ def test_what_no_process_writes_is_named(run, kind, change, says):
     assert any(says in line for line in problems(run))
 
 
+def test_bill_of_less_than_nothing_is_named(run):
+    """A negative cost would leave room under the cap for calls that it does not cover."""
+    forge(run, "attempt", lambda r: r["reply"].update(cost_usd="-1"), only=0)
+
+    assert any("was billed less than nothing" in line for line in problems(run))
+
+
+def test_attempt_without_the_one_before_it_is_named(run):
+    """Attempts are counted from 1, so a failed one that was taken out leaves a gap."""
+    for kind in ("sent", "attempt"):
+        forge(run, kind, lambda r: r.update(attempt=2), only=0)
+
+    assert any("is attempt 2 at a call, though there is no" in line for line in problems(run))
+
+
+def test_second_result_of_an_attempt_is_named(run):
+    """An answer that was put in after the real one is not of an attempt that was under way."""
+    path = run / "journal.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    (first, *_) = (line for line in lines if line.startswith(b'{"type": "attempt"'))
+    lines.insert(lines.index(first), first)
+    path.write_bytes(b"".join(lines))
+    rewrite(run, lambda _: None)
+
+    assert any("of an attempt that was not under way" in line for line in problems(run))
+
+
 def test_answer_to_a_call_that_the_run_does_not_ask_is_named(run):
     """A decision that was taken out stops the replay early; what comes after is not passed over."""
     for path in [run / "summary.json", run / "report.md", run / "report.html"]:
