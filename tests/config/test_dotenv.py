@@ -184,6 +184,17 @@ def test_value_of_another_variable_is_not_pulled_in(here, monkeypatch, value):
     assert NAME not in os.environ
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_value_of_several_lines_sets_nothing_else(here, quote):
+    """What follows the first line of a quoted value is no variable of its own."""
+    before = dict(os.environ)
+    (here / ".env").write_text(f"{NAME}={quote}{KEY}\n{EVIL}{quote}\n")
+
+    with pytest.raises(ConfigError, match="contains spaces, line breaks"):
+        read_key(Endpoint())
+    assert dict(os.environ) == before
+
+
 # --- odd files ----------------------------------------------------------------------------------
 
 
