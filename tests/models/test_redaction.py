@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import time
 from collections.abc import Callable
 from contextlib import asynccontextmanager
@@ -27,6 +28,7 @@ from uncensoring_chinese_models.config import (
 from uncensoring_chinese_models.domain import Call, CallKey, Reply, Token
 from uncensoring_chinese_models.errors import ClientError, TransientError
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session, redact_error, redacted
+from uncensoring_chinese_models.models.wire import MAX_HOST_ANSWER
 
 KEY = "sk-or-v1-9fQz_4TgXb7LmW2pR8sYc-aV3nHd"
 OTHER = "Zx81mQ0bTt5vRk2WnE7cPq40"
@@ -267,16 +269,42 @@ async def test_message_that_is_cut_off_holds_no_part_of_a_key(form):
                     assert traces(left.encode(), KEY[: len(KEY) * 3 // 4]) == []
 
 
+@pytest.mark.parametrize("says", ["no", "content_filter"])
+async def test_kept_body_that_is_cut_off_holds_no_part_of_a_key(says):
+    """What is kept of the body of an error or a block is shortened after the key is removed."""
+    with Provider() as provider:
+        async with reaching(provider) as api:
+            for length in range(MAX_HOST_ANSWER - 100, MAX_HOST_ANSWER, 7):
+                told = {"error": {"code": says, "message": says, "debug": "x " * (length // 2) + KEY}}
+                for body in (json.dumps(told), f"{says} " + "x " * (length // 2) + KEY):
+                    provider.echo = _answering(400, body)
+                    kept = await _host_answer(api)
+                    assert len(kept) > MAX_HOST_ANSWER - 200
+                    assert KEY[:12] not in kept
+                    assert KEY[-12:] not in kept
+
+
+async def _host_answer(api: HttpApi) -> str:
+    """Return what is kept of the body of an error or a block."""
+    try:
+        said: Reply | ClientError = await api.complete(call())
+    except ClientError as err:
+        said = err
+    return str(said.host_answer)
+
+
 async def test_key_that_an_error_spells_in_numbers_is_removed():
     """What was no text in the answer becomes one in the message."""
     with Provider() as provider:
-        reasons = {"message": "no", "metadata": {"reasons": list(KEY.encode())}}
-        provider.echo = _answering(403, json.dumps({"error": reasons}))
         async with reaching(provider) as api:
-            reply = await api.complete(call())
+            for length in (0, *range(780, 1000, 20)):
+                told = {"message": "x " * (length // 2), "metadata": {"reasons": [*KEY.encode()]}}
+                provider.echo = _answering(403, json.dumps({"error": told}))
+                reply = await api.complete(call())
 
-    assert "[key]" in str(reply.block_message)
-    assert traces(str(reply.block_message).encode(), KEY) == []
+                left = str(reply.block_message)
+                assert "[key]" in left
+                assert re.findall(r"\d+", left) == []
 
 
 async def test_short_key_that_an_error_quotes_is_removed():
