@@ -524,6 +524,30 @@ def test_excerpt_says_truly_whether_it_is_in_the_spill(start, end, in_spill, hol
     assert found.confirmed == holds
 
 
+@pytest.mark.parametrize("kind", ["quotes", "quotes_against"])
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"in_spill": True}, "says wrongly whether the words are in the spill"),
+        ({"in_thoughts": True}, "says wrongly whether the words are in the thoughts"),
+        ({"start": 1, "end": 6}, "is not at its recorded position"),
+    ],
+)
+def test_quote_of_a_claim_is_read_again(kind, change, problem):
+    """Those for and against a claim are compared like those of a turn, with their flags."""
+    sample = {"arm": "raw", "index": 0, "text": "alpha omega", "own_words": "alpha omega"}
+    quote = {"excerpt": "alpha", "iteration": 1, "arm": "raw", "sample": 0, "start": 0, "end": 5}
+    quote |= {"in_spill": False, "in_thoughts": False}
+
+    def read(held):
+        summary = {"claims": [{kind: [held]}]}
+        files = {"audited_responses/001.json": {"samples": [sample]}, "summary.json": summary}
+        return read_excerpts({name: json.dumps(held).encode() for name, held in files.items()})
+
+    assert read(quote).confirmed == 1
+    assert [one[2] for one in read(quote | change).wrong] == [problem]
+
+
 def test_spill_flag_that_was_changed_in_a_turn_is_caught_without_the_journal(run):
     """The check of excerpts names it, even where no replay is possible."""
     (run / "journal.jsonl").write_bytes(b"{}\n")

@@ -134,16 +134,19 @@ def _of_turn(turn: Any) -> Iterator[_Quote]:
 
 def _of_summary(summary: Any) -> Iterator[_Quote]:
     for number, claim in enumerate(_items(_get(summary, "claims"))):
-        for index, quote in enumerate(_items(_get(claim, "quotes"))):
-            place = tuple(_get(quote, key) for key in ("iteration", "arm", "sample"))
-            yield _Quote(
-                f"claims.{number}.quotes.{index}",
-                _get(quote, "excerpt"),
-                "exact",
-                (place[0], place[1], place[2]),
-                _get(quote, "start"),
-                _get(quote, "end"),
-            )
+        for kind in ("quotes", "quotes_against"):
+            for index, quote in enumerate(_items(_get(claim, kind))):
+                place = tuple(_get(quote, key) for key in ("iteration", "arm", "sample"))
+                yield _Quote(
+                    f"claims.{number}.{kind}.{index}",
+                    _get(quote, "excerpt"),
+                    "exact",
+                    (place[0], place[1], place[2]),
+                    _get(quote, "start"),
+                    _get(quote, "end"),
+                    _get(quote, "in_spill"),
+                    _get(quote, "in_thoughts"),
+                )
 
 
 def _check(
