@@ -275,7 +275,9 @@ async def test_kept_body_that_is_cut_off_holds_no_part_of_a_key(says):
     with Provider() as provider:
         async with reaching(provider) as api:
             for length in range(MAX_HOST_ANSWER - 100, MAX_HOST_ANSWER, 7):
-                told = {"error": {"code": says, "message": says, "debug": "x " * (length // 2) + KEY}}
+                told = {
+                    "error": {"code": says, "message": says, "debug": "x " * (length // 2) + KEY}
+                }
                 for body in (json.dumps(told), f"{says} " + "x " * (length // 2) + KEY):
                     provider.echo = _answering(400, body)
                     kept = await _host_answer(api)
