@@ -34,7 +34,7 @@ def target_saying(texts: Sequence[str]) -> Any:
     """Return a target that writes these texts, sample by sample."""
 
     def say(ask: Ask) -> str:
-        return texts[(int(ask.body["seed"]) - 1) % len(texts)]
+        return texts[(int(ask.body.get("seed", 1)) - 1) % len(texts)]
 
     return say
 

@@ -269,8 +269,8 @@ def font_region(language: str) -> str:
 class CallKey:
     """Which call of a run this is; the same in every replay.
 
-    ``ordinal`` counts re-asks in a turn, and is 1 for the canary of a closing request; ``arm`` (the name
-    of a canary, or of a judge's request) and ``sample`` tell samples.
+    ``ordinal`` counts re-asks in a turn, and is 1 for the canary of a closing request; ``arm`` (the route
+    of a canary, or the name of a judge's request) and ``sample`` tell samples.
     """
 
     iteration: int

@@ -13,7 +13,9 @@ import pytest
 
 from tests.judged_runs import TEXTS, judge_words, judging_provider, probed
 from tests.provider import Model
+from tests.provider.fault import Fault
 from tests.provider.judge import JUDGE_SHAPES, read_case
+from tests.running import canaries, is_canary
 from tests.support import clean_environment, command, run_ucm
 from uncensoring_chinese_models.config.settings import Budget
 from uncensoring_chinese_models.errors import (
@@ -27,6 +29,7 @@ from uncensoring_chinese_models.measure.judging import judge_settings_for
 from uncensoring_chinese_models.models.budget import BudgetMeter
 from uncensoring_chinese_models.runner.judging import judge_and_report
 from uncensoring_chinese_models.runs.journal import Journal
+from uncensoring_chinese_models.verify.verification import verify_run
 
 pytestmark = pytest.mark.wire
 
@@ -372,6 +375,43 @@ def test_dead_server_ends_the_judging(run):
 
         assert len(judging_bodies(provider)) == 1
     assert isinstance(caught.value, AuditToolError)
+
+
+def forbidden(provider, *, when, times=None):
+    """Let the provider refuse some requests with a 403 that nothing explains."""
+    fault = Fault(name="x", about="", status=403, body=lambda _: {"error": {"message": "No."}})
+    provider.fail(fault, api="chat", when=when, times=times, after=2 * (times is not None))
+
+
+def test_judgement_that_is_refused_for_no_known_reason_does_not_end_the_others(run):
+    """A harmless prompt on the same route was answered, so only this judgement failed."""
+    with judging_provider() as provider:
+        forbidden(provider, when=lambda body: not is_canary(body), times=1)
+        judged(run, judge_words(provider, "a/b", max_concurrency=1))
+        judged(run, judge_words(provider, "a/b", max_concurrency=1))
+
+        assert len(judging_bodies(provider)) == OPEN
+        assert len(canaries(provider)) == 1
+    states = stored(run)["judges"][0]["states"]
+    assert states == {"judged": OPEN - 1, "invalid": 0, "refused": 0, "failed": 1}
+    assert verify_run(run).holds
+
+
+def test_judge_whose_route_refuses_everything_ends_the_judging(run):
+    """The harmless prompt was refused, too; later the judging goes on, and repeats no answer."""
+    with judging_provider() as provider:
+        judge = judge_words(provider, "a/b", max_concurrency=1)
+        forbidden(provider, when=lambda _: len(judging_bodies(provider)) > 1)
+        with pytest.raises(FatalError, match="harmless prompt was refused on the same route too"):
+            judged(run, judge)
+        sent = len(judging_bodies(provider))
+        provider.heal()
+        judged(run, judge)
+
+        assert sent < OPEN
+        assert len(judging_bodies(provider)) == OPEN + sent - 1  # the refused ones are asked again
+    assert stored(run)["judges"][0]["states"]["judged"] == OPEN
+    assert verify_run(run).holds
 
 
 def test_audit_has_nothing_for_judges(run):

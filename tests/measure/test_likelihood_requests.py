@@ -9,6 +9,7 @@ import pytest
 
 from tests.facts_example import example_file, write_facts
 from tests.provider import Model, Provider
+from tests.provider.fault import Fault
 from tests.running import PRICE, run_over
 from uncensoring_chinese_models.config.settings import Budget
 from uncensoring_chinese_models.errors import FatalError
@@ -143,6 +144,27 @@ def test_a_broken_off_scoring_goes_on_without_paying_twice(tmp_path):
     assert 0 < len(went) < ENDINGS
     assert (second.status, len(went) + len(after)) == ("completed", ENDINGS)
     assert [str(each) for each in verify_run(second.folder).failures] == []
+
+
+@pytest.mark.parametrize("is_whole_route", [False, True])
+def test_refusal_for_no_known_reason_costs_one_ending_or_ends_the_run(tmp_path, is_whole_route):
+    """A harmless prompt on the same route tells which; a run that was ended can be resumed."""
+    refused = Fault(name="x", about="", status=403, body=lambda _: {"error": {"message": "No."}})
+    with Provider(amend=echoing()) as provider:
+        told = settings(tmp_path, provider)
+        times = None if is_whole_route else 1
+        provider.fail(refused, api="completions", times=times, after=FACTS + 4)
+        first = run_over(tmp_path, provider, **told)
+        provider.heal()
+        ran = run_over(tmp_path, provider, resume=first.folder, **told) if is_whole_route else first
+        echoed = [each for each in provider.requests if each.body and each.body.get("echo")]
+
+    errors = [e["error"] for f in scores(ran)["facts"] for e in f["endings"] if e["error"]]
+    assert isinstance(first.error, FatalError) is is_whole_route
+    assert ran.status == "completed"
+    assert len(errors) == (0 if is_whole_route else 1)
+    assert is_whole_route or len(echoed) == ENDINGS
+    assert [str(each) for each in verify_run(ran.folder).failures] == []
 
 
 @pytest.mark.parametrize("shape", [None, "empty_cost_alone", "500", "close_before_headers"])

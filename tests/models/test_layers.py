@@ -25,6 +25,7 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.models import layers
 from uncensoring_chinese_models.models.budget import BudgetMeter, PricedMeter
+from uncensoring_chinese_models.models.canary import canary_of
 from uncensoring_chinese_models.models.layers import (
     InFlight,
     Journaled,
@@ -601,6 +602,47 @@ async def test_no_more_than_so_many_are_out_at_once(most):
 
     assert inner.most_inside == most
     assert len(inner.calls) == len(tasks) == 20
+
+
+async def test_canary_takes_the_next_slot():
+    """It decides whether the calls before it in the line would be in vain."""
+    inner = Waiting()
+    client = Limited(inner, 1)
+    canary = canary_of(make_call())
+
+    async with asyncio.TaskGroup() as group:
+        for call in (make_call(0), make_call(1), make_call(2), canary):
+            group.create_task(client.complete(call))
+        await settle_down()
+        inner.let.set()
+
+    assert [each.key.purpose for each in inner.calls] == ["sample", "canary", "sample", "sample"]
+
+
+async def test_cancelled_call_takes_no_slot_with_it():
+    """Neither one that waits for a slot, nor one that was given it at the same moment."""
+    inner = Waiting()
+    client = Limited(inner, 1)
+
+    async def first():
+        await client.complete(make_call(0))
+        given.cancel()
+
+    out = asyncio.create_task(first())
+    waiting, given, last = (
+        asyncio.create_task(client.complete(make_call(number))) for number in (1, 2, 3)
+    )
+    await settle_down()
+    waiting.cancel()
+    await settle_down()
+    inner.let.set()
+    await out
+
+    await asyncio.wait_for(last, 5)
+
+    assert waiting.cancelled()
+    assert given.cancelled()
+    assert [each.key.sample for each in inner.calls] == [0, 3]
 
 
 async def test_failed_call_gives_its_slot_back():

@@ -145,6 +145,19 @@ def test_refusals_at_once_share_one_canary_of_their_route(tmp_path):
     assert verify_run(ran.folder).holds
 
 
+def test_canary_is_not_sent_behind_all_that_wait(tmp_path):
+    """Forty samples are planned; the second is refused, and soon after it the run ends."""
+    with audited_provider() as provider:
+        limits = {name: {**each, "max_concurrency": 1} for name, each in both(provider).items()}
+        refuse(provider, when=None, times=None, after=1)
+        ran = run(tmp_path, provider, sampling={"n": 40}, **limits)
+
+    assert type(ran.error) is FatalError
+    assert str(ran.error).count(WORDS) == 1
+    assert len(canaries(provider)) == 1
+    assert len([each for each in provider.requests if each.api == "completions"]) < 12
+
+
 # --- the auditor ----------------------------------------------------------------------------------
 
 

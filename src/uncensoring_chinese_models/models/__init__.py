@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         spend_of,
         worst_case,
     )
-    from uncensoring_chinese_models.models.canary import canary_of
+    from uncensoring_chinese_models.models.canary import canary_of, needs_canary
     from uncensoring_chinese_models.models.connect import (
         Builtins,
         ConnectedModel,
@@ -142,6 +142,7 @@ __all__ = [
     "known_models",
     "load_families",
     "load_organisms",
+    "needs_canary",
     "numbers_of",
     "open_session",
     "organism_folder",

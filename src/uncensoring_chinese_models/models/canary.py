@@ -5,11 +5,12 @@ refused. So one harmless prompt follows on the same route: the same server, key,
 If it is answered, the refusal is about the request, and the run goes on. If it is refused too, every further
 call would be, and the run ends.
 
-All unexplained refusals of one iteration on one route share one canary.
+All unexplained refusals of one iteration on one route share one canary; those of judges have one each.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import Call, CallKey
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
 QUESTION = "What is the capital of France?"
 OPENING = "The capital of France is"
 MAX_TOKENS = 16
-_CHECKED = frozenset({"turn", "re_ask", "schema_fallback", "closing", "sample"})
+_CHECKED = frozenset(
+    {"turn", "re_ask", "schema_fallback", "closing", "sample", "likelihood", "judge"}
+)
 """What the calls are for whose refusal the canary checks. The doctor's calls are canaries themselves."""
 _OWN = frozenset(
     {
         *("prompt", "messages", "max_tokens", "seed", "stop", "response_format"),
-        *("echo", "logprobs", "top_logprobs"),
+        *("echo", "logprobs", "top_logprobs", "grammar"),
     }
 )
 """The parts of a body that belong to one request; the rest belongs to the route."""
@@ -40,14 +43,17 @@ def canary_of(call: Call) -> Call:
         body["messages"] = [{"role": "user", "content": QUESTION}]
     else:
         body["prompt"] = OPENING
-    key = CallKey(
-        call.key.iteration,
-        call.key.role,
-        "canary",
-        ordinal=int(call.key.purpose == "closing"),
-        arm=call.api,
-    )
-    return Call(key, call.api, {**body, "max_tokens": MAX_TOKENS})
+    return Call(_key_of(call), call.api, {**body, "max_tokens": MAX_TOKENS})
+
+
+def _key_of(call: Call) -> CallKey:
+    """Return the key of a canary: that of a judge's call holds which judge it is, and where."""
+    key = call.key
+    if key.purpose == "judge":
+        return replace(key, purpose="canary")
+    route = "likelihood" if key.purpose == "likelihood" else call.api
+    ordinal = int(key.purpose == "closing")
+    return CallKey(key.iteration, key.role, "canary", ordinal, route)
 
 
 def needs_canary(call: Call, err: ClientError) -> bool:

@@ -20,6 +20,7 @@ import random
 import re
 import signal
 import time
+from collections import deque
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -156,7 +157,7 @@ class Journaled:
             raise  # it ends the run, so a resumed run asks again
         except ClientError as err:
             if _ends_run(call, err):
-                raise _fatal(err) from None  # for the same reason
+                raise _fatal(call, err) from None  # for the same reason
             if needs_canary(call, err):
                 await self._refuse_if_route_does(call, err)
                 self._notify(Notice(_GOES_ON.format(call.key)))
@@ -181,10 +182,10 @@ class Journaled:
         try:
             await asyncio.shield(self._canaries[canary.key])
         except FatalError as refused:
+            too = "" if refused.message == err.message else f" ({refused.message})"
             raise FatalError(
-                f"{err.message} -- a harmless prompt was refused on the same route too "
-                f"({refused.message}), so this is not about the question: check the permissions of the "
-                "key, the account and the model",
+                f"{err.message} -- a harmless prompt was refused on the same route too{too}, so this "
+                "is not about the question: check the permissions of the key, the account and the model",
                 status=err.status,
                 error_type=err.error_type,
             ) from None
@@ -207,8 +208,8 @@ def _ends_run(call: Call, err: ClientError) -> bool:
     return call.opens and _would_fail_again(call, err)
 
 
-def _fatal(err: ClientError) -> FatalError:
-    forbidden = err.status == 403
+def _fatal(call: Call, err: ClientError) -> FatalError:
+    forbidden = err.status == 403 and call.key.purpose != "canary"
     advice = " -- not permitted: check the permissions of the key, and the account" * forbidden
     return FatalError(err.message + advice, status=err.status, error_type=err.error_type)
 
@@ -296,16 +297,44 @@ class Retrying:
 
 
 class Limited:
-    """Limits how many requests are sent at once."""
+    """Limits how many requests are sent at once; a canary goes first, as others may be in vain."""
 
     def __init__(self, inner: ModelClient, max_concurrency: int) -> None:
         self._inner = inner
-        self._slots = asyncio.Semaphore(max_concurrency)
+        self._free = max_concurrency
+        self._waiting: deque[asyncio.Future[None]] = deque()
 
     async def complete(self, call: Call) -> Reply:
         """Answer the call when a slot is free."""
-        async with self._slots:
+        await self._take(is_first=call.key.purpose == "canary")
+        try:
             return await self._inner.complete(call)
+        finally:
+            self._give()
+
+    async def _take(self, *, is_first: bool) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        slot: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if is_first:
+            self._waiting.appendleft(slot)
+        else:
+            self._waiting.append(slot)
+        try:
+            await slot
+        except asyncio.CancelledError:
+            if not slot.cancelled():
+                self._give()  # it was given at the same moment
+            raise
+
+    def _give(self) -> None:
+        while self._waiting:
+            slot = self._waiting.popleft()
+            if not slot.done():
+                slot.set_result(None)
+                return
+        self._free += 1
 
 
 class Metered:

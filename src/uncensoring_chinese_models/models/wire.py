@@ -163,7 +163,7 @@ def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply
     if said.is_block:
         return _block(said, data, api, raw, trouble)
     if said.outcome == "technical" and trouble is None:
-        trouble = _Trouble(None, said.shape, said.words, retryable=None, retry_after_s=None)
+        trouble = _Trouble(None, None, said.words, retryable=None, retry_after_s=None)
     if trouble:
         raise _error(trouble, said, data, raw, api)
     if data is None:
@@ -369,7 +369,9 @@ def _error(
     if said.outcome == "technical" and said.words and said.words not in message:
         message += f" ({loose.one_line(redact(said.words))[:1000]})"
     if kind is FatalError:
-        message += f" -- {_ADVICE.get(status or 0, 'no further call would succeed')}"
+        message += (
+            f" -- {_ADVICE.get(status or 0, 'no further call would succeed: check the account')}"
+        )
     elif status == 403 and trouble.is_page and raw.body.strip():
         message += " -- not the provider's own answer: a firewall or a proxy may have blocked it"
     elif status == 404 and api == "completions":

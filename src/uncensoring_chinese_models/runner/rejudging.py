@@ -38,6 +38,7 @@ from uncensoring_chinese_models.measure import (
     rater_accuracies,
     replay_judges,
 )
+from uncensoring_chinese_models.models import canary_of, needs_canary
 from uncensoring_chinese_models.reports import report_html
 from uncensoring_chinese_models.runner.replaying import MemoryStore, Recording
 from uncensoring_chinese_models.runs import (
@@ -236,9 +237,11 @@ class _FromJournal:
         held = self._journal.answer(call)
         if isinstance(held, Reply):
             return held
+        rejected = held or self._journal.rejected.get(name)
+        if rejected is not None and needs_canary(call, rejected):
+            self.asked.add(str(canary_of(call).key))
         if held is not None:
             raise held
-        rejected = self._journal.rejected.get(name)
         if rejected is not None and call.opens and "response_format" in call.body:
             raise FatalError(rejected.message, status=rejected.status)  # the format is given up
         self.missing.append(name)

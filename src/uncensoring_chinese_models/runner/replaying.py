@@ -194,9 +194,9 @@ class _Sent(NamedTuple):
 
 def _is_of_stage(call: str, *stage: str) -> bool:
     """Tell whether a call belongs to a stage that the budget may end: ``2/samples``, ``likelihood``."""
-    iteration, role, purpose, *_ = call.split("/")
+    iteration, role, purpose, *rest = call.split("/")
     if len(stage) == 1:
-        return purpose in ("likelihood", "tokens")
+        return purpose in ("likelihood", "tokens") or rest[0] == "likelihood"
     number, name = int(stage[0]), stage[1]
     if name == "samples":
         return role == "target" and int(iteration) == number
