@@ -359,7 +359,7 @@ class Reply:
     block: Block | None = None
     """Whether the host, or a gateway before it, kept the answer back."""
     block_shape: str | None = None
-    """The row of `models/host_blocks.json`; without `block`, a flag that came with an answer."""
+    """The row of `models/hosts/blocks.json`; without `block`, a flag that came with an answer."""
     block_stage: BlockStage | None = None
     """What was stopped: the question, or the answer."""
     blocked_by: BlockedBy | None = None

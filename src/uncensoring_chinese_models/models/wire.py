@@ -24,15 +24,15 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.models import loose
 from uncensoring_chinese_models.models.bills import read_bill
-from uncensoring_chinese_models.models.blocks import ANSWERED, classify
-from uncensoring_chinese_models.models.host_answers import read_json
+from uncensoring_chinese_models.models.hosts.answers import read_json
+from uncensoring_chinese_models.models.hosts.blocks import ANSWERED, classify
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
     from uncensoring_chinese_models.domain import Api, Json
-    from uncensoring_chinese_models.models.blocks import HostVerdict
+    from uncensoring_chinese_models.models.hosts.blocks import HostVerdict
 
 STATUS_OF = {
     "authentication_error": 401,

@@ -1,6 +1,6 @@
 """How a host says "blocked": the table of known shapes, and the function that recognises them.
 
-The table is `host_blocks.json`; the ids of its rows are those of the collection of shapes that the
+The table is `blocks.json`; the ids of its rows are those of the collection of shapes that the
 tests hold as bodies. `classify` follows one order and stops at the first rule that applies:
 
 1. an exact code or sentence of a technical error;
@@ -24,7 +24,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from uncensoring_chinese_models import strict_json
-from uncensoring_chinese_models.models.host_answers import (
+from uncensoring_chinese_models.models.hosts.answers import (
     ENDINGS,
     Node,
     is_stream,
@@ -187,7 +187,7 @@ def _by_status(status: int | None) -> HostVerdict:
 @cache
 def _table() -> dict[str, Any]:
     """Return the table, read once."""
-    source = resources.files("uncensoring_chinese_models.models") / "host_blocks.json"
+    source = resources.files("uncensoring_chinese_models.models.hosts") / "blocks.json"
     table: dict[str, Any] = strict_json.loads(source.read_text("utf-8"))
     for kind in ("technical", "codes", "sentences"):
         for row in table[kind]:

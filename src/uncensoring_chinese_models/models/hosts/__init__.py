@@ -1,0 +1,1 @@
+"""What a host says in its answers: where it speaks, and what it says of blocks and errors."""
