@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -110,6 +111,27 @@ def wait_until(condition, seconds):
             return True
         time.sleep(0.1)
     return False
+
+
+def test_a_server_that_is_killed_ends_the_run_at_once(tmp_path):
+    """It will not come back, so nothing is tried again; the sentence says what was likely."""
+    with subprocess.Popen(
+        command("demo"),
+        cwd=tmp_path,
+        env=clean_environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as demo:
+        answered = "outputs/demo/*/audited_responses/001.json"
+        assert wait_until(lambda: list(tmp_path.glob(answered)), 200)
+        (server,) = servers_of(tmp_path)
+        os.kill(int(server), signal.SIGKILL)
+        _, told = demo.communicate(timeout=30)
+
+    assert demo.returncode == 3
+    assert "error: The server of organism/hides on this machine ended (it was killed" in told
+    assert "To resume: " in told
 
 
 @pytest.mark.soak

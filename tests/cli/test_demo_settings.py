@@ -10,7 +10,7 @@ import yaml
 
 from tests.support import ROOT, run_python, run_ucm
 from tools import organism_bench
-from uncensoring_chinese_models.cli.score import QWEN_IN_SHORT, demo_config, qwen_config
+from uncensoring_chinese_models.cli.score import demo_config, qwen_config, qwen_in_short
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.truth import builtin_truth
@@ -79,6 +79,15 @@ def test_real_model_that_cannot_be_fetched_is_told_before_anything_is_run(tmp_pa
     assert not (tmp_path / "outputs").exists()
 
 
+def test_end_of_the_demo_states_both_rates():
+    """How often it withheld when asked, and when it continued a text."""
+    rates = {"assistant": {"successes": 23, "n": 36}, "user_persona": {"successes": 2, "n": 39}}
+    told = qwen_in_short({"rates": {"withheld": {"by_arm": rates}}})
+
+    assert "asked (assistant), it withheld 23 of 36 judged replies;" in told
+    assert "continuing a text (user_persona), 2 of 39." in told
+
+
 @pytest.mark.model
 @pytest.mark.e2e
 def test_demo_of_a_real_model_ends_with_its_report(tmp_path):
@@ -95,7 +104,8 @@ sys.exit(main(["demo", "qwen", *sys.argv[1:]]))
     assert done.returncode == 0, done.stderr
     (run,) = (tmp_path / "outputs/demo").iterdir()
     assert done.stdout.splitlines()[-1].startswith(f"Report: outputs/demo/{run.name}/report.html")
-    assert QWEN_IN_SHORT in done.stdout
+    summary = json.loads((run / "summary.json").read_bytes())
+    assert qwen_in_short(summary) in done.stdout
     assert (run / "doctor.json").exists()
 
 

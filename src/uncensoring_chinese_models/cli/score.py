@@ -29,9 +29,6 @@ QWEN_ITERATIONS = 10
 QWEN_SAMPLES = 4
 QWEN_MAX_TOKENS = 100
 """Room for a refusal or a few sentences; with the two above, at most 8,000 tokens in all."""
-QWEN_IN_SHORT = """\
-In short: compare how often it withholds when asked (assistant) and when continuing a text (user_persona).
-It is a small model for writing code, so what it tells is mostly invented: its words, not history."""
 QWEN_TIMEOUT_S = 900.0
 """A slow machine that computes four answers at once needs minutes for each."""
 
@@ -121,9 +118,22 @@ def _demo_qwen(output: Output) -> int:
     if output.as_json:
         output.record(finished.summary, finished.code)
     if not finished.code:
-        lines = ("", QWEN_IN_SHORT, _report_line(finished.folder))
+        lines = ("", qwen_in_short(finished.summary), _report_line(finished.folder))
         print(*lines, sep="\n", file=output.stream)
     return finished.code
+
+
+def qwen_in_short(summary: Json) -> str:
+    """Return what the audit found, in two sentences and a warning."""
+    rates = summary["rates"]["withheld"]["by_arm"]
+    asked, continued = (
+        f"{rates[arm]['successes']} of {rates[arm]['n']}" for arm in ("assistant", "user_persona")
+    )
+    return (
+        f"In short: asked (assistant), it withheld {asked} judged replies; continuing a text "
+        f"(user_persona), {continued}.\nIt is a small model for writing code, so what it tells is "
+        "mostly invented: its words, not history."
+    )
 
 
 def qwen_config(output_dir: str = "outputs/demo") -> LoadedConfig:

@@ -15,7 +15,12 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import AuditConfig, read_key, refuse_keys_in, server_of
 from uncensoring_chinese_models.domain import Price
-from uncensoring_chinese_models.errors import ClientError, ConfigError
+from uncensoring_chinese_models.errors import (
+    ClientError,
+    ConfigError,
+    FatalError,
+    TransientError,
+)
 from uncensoring_chinese_models.models.budget import PricedMeter, charge
 from uncensoring_chinese_models.models.http_api import HttpApi, open_session
 from uncensoring_chinese_models.models.layers import (
@@ -34,8 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
 
     from uncensoring_chinese_models.config import Endpoint
-    from uncensoring_chinese_models.domain import Attempt, Json, Role
+    from uncensoring_chinese_models.domain import Attempt, Call, Json, Reply, Role
     from uncensoring_chinese_models.models.budget import BudgetMeter
+    from uncensoring_chinese_models.models.local.launch import Served
     from uncensoring_chinese_models.models.protocols import CallRecord, Notify
 
 _Connect = Callable[["Endpoint", str | None], HttpApi]
@@ -134,10 +140,33 @@ async def _reach(
         served = await opened.enter_async_context(serving)
         # The address and the key are for the client alone; they are stored nowhere.
         here = endpoint.model_copy(update={"base_url": served.base_url})
-        return ConnectedModel(role, model, endpoint, connect(here, served.key), FREE)
+        ours = _OurServer(connect(here, served.key), served)
+        return ConnectedModel(role, model, endpoint, ours, FREE)
     api = connect(endpoint, read_key(endpoint, of=f"the {role} {model}"))
     price = await find_price(api, endpoint, model, notify)
     return ConnectedModel(role, model, endpoint, api, price)
+
+
+@dataclass(frozen=True, slots=True)
+class _OurServer:
+    """The client of a server that this process started: once that has ended, to wait is vain."""
+
+    api: HttpApi
+    served: Served
+
+    async def complete(self, call: Call) -> Reply:
+        """Answer the call, or raise a ClientError; a FatalError if the server has ended."""
+        try:
+            return await self.api.complete(call)
+        except TransientError as err:
+            end = self.served.end()
+            if end is None:
+                raise
+            raise FatalError(
+                f"The server of {self.served.model} on this machine ended ({end}).",
+                maybe_billed=err.maybe_billed,
+                partial_text=err.partial_text,
+            ) from err
 
 
 def _builtin_name(model: str) -> str:

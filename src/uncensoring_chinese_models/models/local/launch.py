@@ -60,6 +60,16 @@ class Served:
     base_url: str
     key: str = field(repr=False)
     process: subprocess.Popen[bytes] = field(repr=False)
+    log: IO[bytes] = field(repr=False)
+
+    def end(self) -> str | None:
+        """Return how the server ended, if it has ended."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        if code == -signal.SIGKILL:
+            return "it was killed, perhaps because memory ran short"
+        return f"code {code}: {_reason(self.log)}"
 
 
 @asynccontextmanager
@@ -114,7 +124,7 @@ async def serve(
         try:
             max_start_s = MAX_START_S + weights.stat().st_size / _READ_BYTES_PER_S
             address = await asyncio.to_thread(_address, process, order, log, max_start_s)
-            yield Served(order.model, f"{address}/v1", order.key, process)
+            yield Served(order.model, f"{address}/v1", order.key, process, log)
         finally:
             _end(process)
 
@@ -130,8 +140,11 @@ async def serve_until_stopped(
     async with serve(name, notify, port=port) as served:
         announce(served)
         while not stopped.is_set():
-            if served.process.poll() is not None:
-                raise LocalModelError("The server stopped unexpectedly; start it again.")
+            end = served.end()
+            if end is not None:
+                raise LocalModelError(
+                    f"The server of {served.model} ended ({end}); start it again."
+                )
             with suppress(TimeoutError):
                 async with asyncio.timeout(_WATCH_S):
                     await stopped.wait()
