@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.running import KEY
 from tests.support import ROOT
+from uncensoring_chinese_models.config import remember_secret
 from uncensoring_chinese_models.errors import ClientError, FatalError, RejectedError, TransientError
 from uncensoring_chinese_models.models.delivery import delivery_of
 from uncensoring_chinese_models.models.wire import RawResponse, read_response
@@ -161,6 +163,32 @@ def test_what_holds_no_json_is_technical(status, body):
 def test_status_inside_a_200_counts_without_an_error_around_it(code, found):
     """Many hosts always send 200, and the status beside their words."""
     assert outcome(200, {"code": code, "msg": "no"}) == found
+
+
+def test_words_in_gb18030_are_kept_readable():
+    """The words in the reply, the host's answer and the excerpt of a page are Chinese, not marks."""
+    words = "系统检测到输入或生成内容可能包含不安全或敏感内容"
+    body = as_text({"error": {"code": "1301", "message": words}}).encode("gb18030")
+    reply = read_response(RawResponse(400, {}, body), "chat", now=datetime.now(UTC))
+
+    assert reply.block_message == words
+    assert words in str(reply.host_answer)
+    page = RawResponse(403, {}, "<title>访问被拦截！</title>".encode("gb18030"))
+    with pytest.raises(TransientError, match="访问被拦截"):
+        read_response(page, "chat", now=datetime.now(UTC))
+
+
+def test_key_between_bytes_of_other_characters_is_removed():
+    """What hides a key in one encoding and shows it in another is read in the one that shows it."""
+    remember_secret(KEY)
+    body = b"\xa1" + b"\xa1".join(KEY[at : at + 1].encode() for at in range(len(KEY)))
+
+    with pytest.raises(ClientError) as caught:
+        read_response(RawResponse(400, {}, body), "chat", now=datetime.now(UTC))
+
+    hidden = body.decode("gb18030", "replace")
+    assert hidden[:8] not in str(caught.value.host_answer)
+    assert hidden[:8] not in caught.value.message
 
 
 def test_quota_that_is_used_up_is_not_waited_for():

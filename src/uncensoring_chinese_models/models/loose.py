@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -104,8 +105,17 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def decoded(body: bytes) -> str:
+    """Return a body as text without keys; some hosts in China send GB18030."""
+    text = body.decode("utf-8", "replace")
+    safe = redact(text)
+    if "\ufffd" in text and safe == text:
+        with suppress(UnicodeDecodeError):
+            return redact(body.decode("gb18030"))
+    return safe
+
+
 def excerpt(body: bytes) -> str:
     """Return the beginning of a body that cannot be parsed, for an error message."""
-    start = redact(body[:_MAX_SEARCHED_BYTES].decode("utf-8", "replace"))
-    text = one_line(start[:200])
+    text = one_line(decoded(body[:_MAX_SEARCHED_BYTES])[:200])
     return f"it begins {text[:80]!r}" if text else "an empty body"

@@ -227,21 +227,16 @@ def _block(
 
 def _host_answer(data: Json | None, raw: RawResponse) -> str | None:
     """Return the body of an error as the host sent it, without keys."""
-    body = raw.body[:_MAX_READ_BYTES].decode("utf-8", "replace")
+    body = _text(raw)
     if data is not None:
         with suppress(RecursionError):  # it can be read, but not be written
-            body = strict_json.dumps(data, ensure_ascii=False)
-    return redact(body).strip()[:MAX_HOST_ANSWER] or None
+            body = redact(strict_json.dumps(data, ensure_ascii=False))
+    return body.strip()[:MAX_HOST_ANSWER] or None
 
 
 def _text(raw: RawResponse) -> str:
     """Return a body that is no JSON object, such as a stream or a page, as text without keys."""
-    body = raw.body[:_MAX_READ_BYTES]
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError:  # some hosts in China
-        text = body.decode("gb18030", "replace")
-    return redact(text)
+    return loose.decoded(raw.body[:_MAX_READ_BYTES])
 
 
 def _reply(data: Json | None, api: Api, raw: RawResponse, *, blocked: bool = False) -> Reply:
