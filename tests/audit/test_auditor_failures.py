@@ -353,6 +353,9 @@ def test_every_paid_reply_has_a_file(tmp_path):
     assert first["error"] == run.turn(2)["parse"]["problems"][0]
     assert first["cost_usd"] > 0
     assert first["usage"]["completion_tokens"] > 0
+    origins = ("server", "provider", "served_model")
+    assert {name: first[name] for name in origins} == {name: run.turn(2)[name] for name in origins}
+    assert first["server"] == provider.base_url
     assert [(each["iteration"], each["number"]) for each in (first, second)] == [(2, 1), (3, 1)]
     assert [first["closing"], second["closing"]] == [False, False]
     costs = [each["cost_usd"] for each in (first, second)]

@@ -163,8 +163,10 @@ def _encodings(key: str) -> Iterator[str]:
     for content in (numbers, *utf16, numbers[::-1]):
         yield from _inside_longer_text(content, base64.b64encode, 6)
         yield from _inside_longer_text(content, base64.b32encode, 5)
+    for hexadecimal in (numbers.hex(), numbers.hex().upper()):
+        yield from _inside_longer_text(hexadecimal.encode("ascii"), base64.b64encode, 6)
     for encoded in _inside_longer_text(numbers, base64.b64encode, 6):
-        yield encoded[::-1]
+        yield from (encoded[::-1], encoded.encode("ascii").hex())
         for twice in (encoded, encoded.translate(_URL_SAFE)):
             yield from _inside_longer_text(twice.encode("ascii"), base64.b64encode, 6)
 
@@ -254,13 +256,14 @@ def _merged(spans: list[Span]) -> list[Span]:
 # --- escapes ------------------------------------------------------------------------------------
 
 _ESCAPE = re.compile(
-    # \u0073, \x73, \163, \n; %73, %2573, %u0073, =73; &#115; &#x73; &lowbar; <wbr>
-    r"[\\%=&<](?:(?<=\\)\\{0,16}+(?:u([dD][89ABab][0-9A-Fa-f]{2}\\{1,16}u[dD][C-Fc-f][0-9A-Fa-f]{2})"
+    # \u0073, \x73, \163, \n; %73, %2573, %u0073, =73; &#115; &#x73; &lowbar; <b id=x>; a colour
+    r"[\\%=&<\x1b](?:(?<=\\)\\{0,16}+(?:u([dD][89ABab][0-9A-Fa-f]{2}\\{1,16}u[dD][C-Fc-f][0-9A-Fa-f]{2})"
     r"|u([0-9A-Fa-f]{4})|U([0-9A-Fa-f]{8})|x([0-9A-Fa-f]{2})"
     r"|[ux]\{([0-9A-Fa-f]{1,8})\}|[0-3][0-7][0-7]|[abfnrtv/])"
     r"|(?<=[%=])(?:25){0,4}(?:u(?=[0-9A-Fa-f]{4})00)?([0-9A-Fa-f]{2})"
     r"|(?<=&)(?:amp;){0,4}(?:\#[xX]([0-9A-Fa-f]{1,8});?|\#[0-9]{1,7};?|[A-Za-z]{2,8};)"
-    r"|(?<=<)/?[A-Za-z]{1,10} ?/?>)"
+    r"|(?<=<)(?:/?[A-Za-z]{1,10}(?:\s[^<>]{0,100}+)?/?|!--[^<>]{0,100}+)>"
+    r"|(?<=\x1b)\[[0-9;]{0,20}+[A-Za-z])"
 )
 
 
