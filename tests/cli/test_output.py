@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import sys
@@ -11,6 +12,8 @@ import pytest
 
 from uncensoring_chinese_models.cli import output
 from uncensoring_chinese_models.cli.output import Output, our_name
+from uncensoring_chinese_models.cli.progress import ProgressPrinter
+from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import RunStoreError
 
 
@@ -99,3 +102,19 @@ def test_commands_print_json_in_one_way_only():
         if re.search(r"print\((\w+\()?strict_json", path.read_text("utf-8"))
     ]
     assert printing == ["output.py"]
+
+
+@pytest.mark.parametrize(
+    ("doctor", "said"), [("report", "checking the endpoints"), ("off", "asking the auditor")]
+)
+def test_terminal_says_what_is_waited_for_first(tmp_path, doctor, said):
+    """The doctor goes before the auditor, and on a small machine it takes half a minute."""
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True  # type: ignore[method-assign]
+    models = {"auditing_model": "builtin/baseline", "audited_model": "organism/base"}
+    config = AuditConfig.model_validate({"topic": "Lamps", "doctor": doctor, **models})
+    printer = ProgressPrinter(terminal)
+    printer.started(tmp_path, config)
+    printer.close()
+
+    assert said in terminal.getvalue()

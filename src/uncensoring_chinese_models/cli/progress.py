@@ -73,7 +73,10 @@ class ProgressPrinter:
         if file is not None:
             self._line(escape(file.capitalize()), wrap=False)
         self._line(f"Run:   {folder}", wrap=False)
-        self._wait("asking the auditor for its first probe")
+        is_examined = config.doctor != "off"
+        self._wait(
+            "checking the endpoints" if is_examined else "asking the auditor for its first probe"
+        )
 
     def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
         """Print one turn, unusable reply, response or ending."""
