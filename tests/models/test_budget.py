@@ -612,3 +612,12 @@ def test_nothing_spent_is_zero_for_both_sides():
 def test_figures_do_not_depend_on_the_order_of_calls(attempts):
     """Which reply came first changes no figure."""
     assert spend(attempts)["total"]["cost_usd"] == 7.300000001
+
+
+@given(amounts=st.lists(st.decimals(0, 10**6, places=12), min_size=1, max_size=5))
+def test_worst_case_is_told_rounded_up(amounts):
+    """A person who sets a budget to the amount that is shown is not refused again."""
+    told = describe([Reservation(usd, 1, None) for usd in amounts])
+
+    shown = Decimal(told.split(",")[0].removeprefix("$"))
+    assert sum(amounts) <= shown < sum(amounts) + Decimal("0.0001")

@@ -9,7 +9,7 @@ follows from its tokens and the price, else counts as its worst case.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import strict_json
@@ -51,11 +51,12 @@ def bound_of(need: Need, prices: Mapping[str, Price | None]) -> Reservation:
 
 
 def describe(amounts: Sequence[Reservation]) -> str:
-    """Return the sum of these amounts in words."""
+    """Return the sum of these amounts in words, rounded up: a budget of so much covers it."""
     tokens = f"{sum(amount.tokens for amount in amounts):,} tokens"
     if any(amount.usd is None for amount in amounts):
         return tokens
-    return f"${sum(amount.usd or 0 for amount in amounts):.4f}, {tokens}"
+    usd = sum((amount.usd or Decimal(0) for amount in amounts), Decimal(0))
+    return f"${usd.quantize(Decimal('0.0001'), ROUND_UP):f}, {tokens}"
 
 
 def at_price(bound: Reservation, price: Price | None) -> Reservation:
