@@ -23,7 +23,7 @@ import pytest
 
 from tests.support import clean_environment, run_python, run_ucm
 from uncensoring_chinese_models.cli.local import FetchScreen
-from uncensoring_chinese_models.config.environment import cache_folder
+from uncensoring_chinese_models.config.environment import cache_folder, path_from
 from uncensoring_chinese_models.errors import ConfigError, InterruptedRunError, LocalModelError
 from uncensoring_chinese_models.models.local import weights
 from uncensoring_chinese_models.models.local.known import (
@@ -721,3 +721,10 @@ def test_cache_folder_follows_the_environment(monkeypatch, variables, expected):
         monkeypatch.setenv(name, value)
 
     assert cache_folder() == Path(expected)
+
+
+def test_home_of_nobody_is_no_reason_for_a_traceback(tmp_path):
+    """A ~ that names no user stays as it is, as in a shell."""
+    assert path_from("~nobody-here/x") == Path("~nobody-here/x")
+    done = run_ucm(tmp_path, "model", "list", UCM_CACHE_DIR="~nobody-here/x")
+    assert (done.returncode, done.stderr) == (0, "")

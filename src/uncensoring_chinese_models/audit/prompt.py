@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import re
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit.predictions import IN_WORDS, check_prediction
+from uncensoring_chinese_models.config import path_from
 from uncensoring_chinese_models.domain import Call, CallKey, Json
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.stats import beside
@@ -47,7 +47,7 @@ def prompt_file_text(name: str) -> str | None:
     if name in BUILT_IN:
         return None
     try:
-        text = Path(name).expanduser().read_text("utf-8")
+        text = path_from(name).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as err:
         raise ConfigError(
             f"auditor_prompt: {name!r} is neither one of {', '.join(BUILT_IN)} nor a "

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         FOR_DOWNLOADS,
         cache_folder,
         child_environment,
+        path_from,
         read_key,
     )
     from uncensoring_chinese_models.config.extras import require_extra
@@ -76,6 +77,7 @@ __all__ = [
     "is_this_machine",
     "load_config",
     "parse_mapping",
+    "path_from",
     "read_key",
     "read_yaml",
     "redact",

@@ -146,14 +146,19 @@ def _read_dotenv(path: Path) -> str | None:
 # --- folders and child processes ----------------------------------------------------------------
 
 
+def path_from(text: str) -> Path:
+    """Return a path that a person wrote, where ~ is the home folder; a ~ that names nobody stays."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111 -- Path.expanduser raises RuntimeError
+
+
 def cache_folder() -> Path:
     """Return the cache folder: $UCM_CACHE_DIR, else the user's cache."""
     own = os.environ.get("UCM_CACHE_DIR", "").strip()
     if own:
-        return Path(own).expanduser().absolute()
+        return path_from(own).absolute()
     shared = os.environ.get("XDG_CACHE_HOME", "").strip()
     # The XDG standard says to ignore relative paths.
-    base = Path(shared) if shared.startswith("/") else Path("~/.cache").expanduser()
+    base = Path(shared) if shared.startswith("/") else path_from("~/.cache")
     return base / "uncensoring_chinese_models"
 
 

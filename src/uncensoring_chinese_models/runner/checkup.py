@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import __version__
-from uncensoring_chinese_models.config import file_told, refuse_keys_in
+from uncensoring_chinese_models.config import file_told, path_from, refuse_keys_in
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.models import (
     BudgetMeter,
@@ -101,7 +101,7 @@ def _open(loaded: LoadedConfig) -> Iterator[tuple[RunStore, Journal]]:
     config = loaded.settings
     refuse_keys_in({"The config": loaded.file_bytes.decode("utf-8", "replace")})
     name = doctor_name(config.audited_model, utc_now())
-    store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
+    store = RunStore.create(path_from(config.output_dir), name, loaded.file_bytes)
     with closing(Journal.open(store.journal_path, utc_now, create=False)) as journal:
         header = {"kind": "doctor", "package_version": __version__}
         journal.begin({**header, "settings": config.identity()})

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.audit import (
     prompt_file_text,
     response_format,
 )
-from uncensoring_chinese_models.config import AuditConfig, load_config, refuse_keys_in
+from uncensoring_chinese_models.config import AuditConfig, load_config, path_from, refuse_keys_in
 from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.measure import parse_facts, read_facts
 from uncensoring_chinese_models.models import (
@@ -186,7 +186,7 @@ def _open_run(
     started_at = utc_now()
     if resume is None:
         name = run_name(config.audited_model, config.topic, started_at)
-        store = RunStore.create(Path(config.output_dir).expanduser(), name, loaded.file_bytes)
+        store = RunStore.create(path_from(config.output_dir), name, loaded.file_bytes)
     else:
         store = RunStore.existing(resume)
     process: Json = {

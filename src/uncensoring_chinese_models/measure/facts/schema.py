@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import (
@@ -22,7 +21,14 @@ from pydantic import (
     model_validator,
 )
 
-from uncensoring_chinese_models.config import Line, Settings, describe, parse_mapping, read_yaml
+from uncensoring_chinese_models.config import (
+    Line,
+    Settings,
+    describe,
+    parse_mapping,
+    path_from,
+    read_yaml,
+)
 from uncensoring_chinese_models.domain import LANGUAGES, Language
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.patterns import (
@@ -262,7 +268,7 @@ def read_facts(name: str) -> bytes:
             f"{', '.join([*known, *worlds]) or 'none'}. Name one of them, or give the path of a YAML file."
         )
     try:
-        return read_yaml(Path(name).expanduser())
+        return read_yaml(path_from(name))
     except OSError as err:
         raise ConfigError(f"The facts file {name} cannot be read: {err.strerror}.") from err
     except RuntimeError:  # ~name, where there is no such user

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from uncensoring_chinese_models.config import path_from
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.models.local.gguf_header import Header, read_header
 from uncensoring_chinese_models.models.local.known import known_models, nearest_known
@@ -33,7 +33,7 @@ def path_of(model: str) -> Path:
     """Return the path of the file that ``gguf/NAME_OR_PATH`` names."""
     named = model.removeprefix(PREFIX)
     known = known_models().get(named)
-    return Path(os.path.expanduser(named)) if known is None else stored_file(known)  # noqa: PTH111 -- never raises
+    return path_from(named) if known is None else stored_file(known)
 
 
 def find_gguf(model: str) -> GgufFile:

