@@ -149,7 +149,7 @@ def test_file_that_is_wrong_is_refused_in_one_sentence(content, complaint):
     [
         ("nowhere.yaml", "The facts file nowhere.yaml cannot be read: No such file or directory."),
         ("folder.yaml", "The facts file folder.yaml cannot be read: Is a directory."),
-        ("~nobody-at-all/x.yaml", "~nobody-at-all/x.yaml is in the home of an unknown user."),
+        ("~nobody-at-all/x.yaml", "~nobody-at-all/x.yaml cannot be read: No such file"),
         ("lamps", "There is no facts file lamps; the package has covid, "),
         ("../facts", "Name one of them, or give the path of a YAML file."),
     ],

@@ -271,8 +271,6 @@ def read_facts(name: str) -> bytes:
         return read_yaml(path_from(name))
     except OSError as err:
         raise ConfigError(f"The facts file {name} cannot be read: {err.strerror}.") from err
-    except RuntimeError:  # ~name, where there is no such user
-        raise ConfigError(f"The facts file {name} is in the home of an unknown user.") from None
 
 
 def load_facts(name: str) -> Facts:
