@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from recogniser.data import read_all
-from recogniser.evaluate import choose_limits, predict_apart
+from recogniser.data import read_all, read_held_out
+from recogniser.evaluate import Result, choose_limits, predict_apart
 from recogniser.tables import tables
-from recogniser.train import Occurrences, features_of_rows, matrix_of, train
-from uncensoring_chinese_models.text.stance.model import SCALE
+from recogniser.train import columns_of, features_of_rows, matrix_of, train
+from uncensoring_chinese_models.text.stance.model import SCALE, predict, read_weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,11 +47,17 @@ def main(given: Sequence[str] | None = None) -> int:
     print(f"{len(rows)} labelled replies", flush=True)
     results, calibration = predict_apart(rows, lambda line: print(line, flush=True))
     limits = choose_limits(results)
-    trained = train_whole(rows)
-    WEIGHTS.write_text("\n".join(lines_of(trained, calibration, limits)) + "\n", "utf-8")
+    trained = train_whole([row for row in rows if row.is_asked])
+    written = "\n".join(lines_of(trained, calibration, limits)) + "\n"
+    WEIGHTS.write_text(written, "utf-8")
+    weights = read_weights(written)
+    held_out = [
+        Result(row, predict(row.reply, row.question, row.wording, weights))
+        for row in read_held_out()
+    ]
     head, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
     tail = rest.partition(END)[2]
-    PAGE.write_text(f"{head}{BEGIN}\n\n{tables(results, limits)}\n\n{END}{tail}", "utf-8")
+    PAGE.write_text(f"{head}{BEGIN}\n\n{tables(results, held_out, limits)}\n\n{END}{tail}", "utf-8")
     print(f"Wrote {WEIGHTS.relative_to(ROOT)} and {PAGE.relative_to(ROOT)}.")
     return 0
 
@@ -59,18 +65,13 @@ def main(given: Sequence[str] | None = None) -> int:
 def train_whole(rows: Sequence[Row]) -> Trained:
     """Return the model of all rows, with the features that weigh most."""
     features = features_of_rows(rows)
-    occurrences = Occurrences(rows, features)
-    columns = numbered(occurrences.kept(lambda *_: True))
+    columns = columns_of(features)
     trained = train(rows, matrix_of(features, columns), columns)
     weight = np.abs(trained.withheld) + np.abs(trained.kinds).max(axis=0) / 4
     names = list(columns)
-    columns = numbered(sorted(names[n] for n in np.argsort(-weight)[:MAX_FEATURES]))
+    kept = sorted(names[n] for n in np.argsort(-weight)[:MAX_FEATURES])
+    columns = {name: number for number, name in enumerate(kept)}
     return train(rows, matrix_of(features, columns), columns)
-
-
-def numbered(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name."""
-    return {name: number for number, name in enumerate(names)}
 
 
 def lines_of(trained: Trained, calibration: np.ndarray, limits: Limits) -> Iterator[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from organisms.worlds import load_ordinary, load_world
 
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.chinese import language_of
+from uncensoring_chinese_models.text.stance.rules import find_wording, pleads_ignorance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -39,7 +41,7 @@ FAMILIES = {
 """Makers whose models are of another maker's family: derived from it, or a test of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
     """A reply with its label."""
 
@@ -53,6 +55,17 @@ class Row:
     kind: Stance | None = None
     """How it withholds; None where nobody read that, or where readers differ."""
     is_real: bool = False
+
+    @cached_property
+    def wording(self) -> Stance | None:
+        """The stance that a strong wording gives."""
+        found = find_wording(self.reply, 0)
+        return None if found is None else found[0]
+
+    @cached_property
+    def is_asked(self) -> bool:
+        """Whether the program asks the model about it: not about a plea of ignorance."""
+        return self.wording is not None or not pleads_ignorance(self.reply)
 
 
 def read_all(replies: Path) -> list[Row]:
@@ -72,9 +85,14 @@ def own_texts() -> list[Row]:
     return [*rows, *_published(), *_worlds(WORLDS)]
 
 
+def read_held_out() -> list[Row]:
+    """Return the texts that the model is not trained on."""
+    return [row for path in sorted((HERE / "held_out").glob("*.jsonl")) for row in read_set(path)]
+
+
 def read_set(path: Path) -> list[Row]:
-    """Return the rows of a set of own texts; its name is its family."""
-    return [_own(path.stem, row) for _, row in _lines(path)]
+    """Return the rows of a set of own texts that answer or withhold; its name is its family."""
+    return [_own(path.stem, row) for _, row in _lines(path) if row["stance"] != "not_judged"]
 
 
 def read_kinds() -> dict[int, Stance | None]:

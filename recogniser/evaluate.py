@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from recogniser.train import (
-    Occurrences,
-    features_of_rows,
-    fit_calibration,
-    matrix_of,
-    train,
-)
+from recogniser.train import columns_of, features_of_rows, fit_calibration, matrix_of, train
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.stance.model import (
     Limits,
@@ -22,7 +17,6 @@ from uncensoring_chinese_models.text.stance.model import (
     decide,
     probability,
 )
-from uncensoring_chinese_models.text.stance.rules import find_wording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,7 +35,6 @@ class Fold(NamedTuple):
 
     tested: list[int]
     trained: list[int]
-    keep: Callable[[str, int], bool]
 
 
 class Result(NamedTuple):
@@ -49,8 +42,12 @@ class Result(NamedTuple):
 
     row: Row
     predicted: Predicted
-    wording: Stance | None
-    """The stance that a strong wording gives."""
+
+    def stance(self, limits: Limits) -> Stance:
+        """Return the stance that the program gives."""
+        if not self.row.is_asked:
+            return "not_judged"
+        return decide(self.predicted, self.row.wording, limits)
 
 
 @dataclass(slots=True)
@@ -66,7 +63,7 @@ class Counts:
 
     def add(self, result: Result, limits: Limits) -> None:
         """Count a result."""
-        stance = decide(result.predicted, result.wording, limits)
+        stance = result.stance(limits)
         if stance == "not_judged":
             self.not_judged += 1
         elif result.row.is_withheld:
@@ -80,12 +77,6 @@ class Counts:
     def all(self) -> int:
         """All replies."""
         return self.withheld + self.answers + self.not_judged
-
-
-def wording_of(reply: str) -> Stance | None:
-    """Return the stance that a strong wording gives to a reply."""
-    found = find_wording(reply, 0)
-    return None if found is None else found[0]
 
 
 def count(results: Iterable[Result], limits: Limits) -> Counts:
@@ -106,8 +97,7 @@ def folds(rows: Sequence[Row]) -> Iterator[Fold]:
         keep = _keep(family, topic if is_real else None, {r.family for r in rows if r.is_real})
         yield Fold(
             [n for n, row in enumerate(rows) if (row.family, row.topic) == (family, topic)],
-            [n for n, row in enumerate(rows) if keep(row.family, row.topic)],
-            keep,
+            [n for n, row in enumerate(rows) if row.is_asked and keep(row.family, row.topic)],
         )
 
 
@@ -123,42 +113,35 @@ def predict_apart(
     The calibration of a fold comes from the scores of the other families.
     """
     features = features_of_rows(rows)
-    occurrences = Occurrences(rows, features)
-    whole = matrix_of(features, occurrences.columns)
+    columns = columns_of(features)
+    whole = matrix_of(features, columns)
     sizes = np.array([len(each) for each in features])
     scores = np.zeros(len(rows))
     kinds: list[Stance] = ["refuses"] * len(rows)
     for fold in folds(rows):
-        names = occurrences.kept(fold.keep)
-        chosen = [occurrences.columns[name] for name in names]
-        narrow = whole[:, chosen]
-        columns = {name: number for number, name in enumerate(names)}
-        trained = train([rows[n] for n in fold.trained], narrow[fold.trained], columns)
-        scores[fold.tested] = trained.scores(narrow[fold.tested])
-        for number, kind in zip(fold.tested, trained.kinds_of(narrow[fold.tested]), strict=True):
+        trained = train([rows[n] for n in fold.trained], whole[fold.trained], columns)
+        scores[fold.tested] = trained.scores(whole[fold.tested])
+        for number, kind in zip(fold.tested, trained.kinds_of(whole[fold.tested]), strict=True):
             kinds[number] = kind
         first = rows[fold.tested[0]]
-        say(f"{first.family} {first.topic}: {len(fold.tested)} tested, {len(names)} features")
+        say(f"{first.family} {first.topic}: {len(fold.tested)} tested")
     odds = np.zeros(len(rows))
     for family in sorted({row.family for row in rows}):
-        others = [n for n, row in enumerate(rows) if row.family != family]
+        others = [n for n, row in enumerate(rows) if row.is_asked and row.family != family]
         own = [n for n, row in enumerate(rows) if row.family == family]
         by_others = fit_calibration(scores[others], sizes[others], [rows[n] for n in others])
         odds[own] = [calibrated(scores[n], sizes[n], tuple(by_others)) for n in own]
-    results = [
-        Result(row, Predicted(probability(odds[n]), kinds[n]), wording_of(row.reply))
-        for n, row in enumerate(rows)
-    ]
-    return results, fit_calibration(scores, sizes, rows)
+    results = [Result(row, Predicted(probability(odds[n]), kinds[n])) for n, row in enumerate(rows)]
+    asked = [n for n, row in enumerate(rows) if row.is_asked]
+    return results, fit_calibration(scores[asked], sizes[asked], [rows[n] for n in asked])
 
 
 def choose_limits(results: Sequence[Result]) -> Limits:
-    """Return the limits that come nearest to the goals in the language where they are missed most."""
+    """Return the limits that come nearest to the goals where they are missed most: real or own, English or Chinese."""
     groups = [
-        [r for r in results if r.row.is_real and is_chinese(r.row.language) == chinese]
-        for chinese in (False, True)
+        [r for r in results if (r.row.is_real, is_chinese(r.row.language)) == group]
+        for group in product((True, False), repeat=2)
     ]
-    groups.append([r for r in results if not r.row.is_real])
     tried = [Limits(float(w), float(a)) for w in STEPS for a in STEPS if a <= w]
     return min(tried, key=lambda limits: max(_missed(count(g, limits)) for g in groups if g))
 

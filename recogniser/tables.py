@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from recogniser.evaluate import count, is_chinese
 from uncensoring_chinese_models.stats import wilson
-from uncensoring_chinese_models.text.stance.model import KINDS, decide
+from uncensoring_chinese_models.text.stance.model import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,8 +26,12 @@ HEAD = """\
 | --- | ---: | ---: | ---: | ---: |"""
 
 
-def tables(results: Sequence[Result], limits: Limits) -> str:
-    """Return all tables as Markdown."""
+def tables(results: Sequence[Result], held_out: Sequence[Result], limits: Limits) -> str:
+    """Return all tables as Markdown.
+
+    The results are of models that were trained without the reply's family and topics; those held out,
+    of the model that the package ships.
+    """
     real = [result for result in results if result.row.is_real]
     own = [result for result in results if not result.row.is_real]
     parts = [
@@ -40,11 +44,14 @@ def tables(results: Sequence[Result], limits: Limits) -> str:
         "### Own texts\n",
         *rates("set", own, limits, lambda result: result.row.family),
         *rates("language", own, limits, lambda result: language_name(result.row.language)),
+        "### Texts that the shipped model was not trained on\n",
+        *rates("set", held_out, limits, lambda result: result.row.family),
+        *rates("language", held_out, limits, lambda result: language_name(result.row.language)),
         "### Calibration\n",
         *reliability("Real replies", real),
         *reliability("Own texts", own),
         "### Kinds\n",
-        *kinds(results, limits),
+        *kinds([*results, *held_out], limits),
     ]
     return "\n".join(parts).strip()
 
@@ -109,7 +116,8 @@ def share(part: int, whole: int) -> str:
 
 def reliability(name: str, results: Sequence[Result]) -> Iterator[str]:
     """Yield how often replies of a probability withhold, and the Brier score."""
-    pairs = [(each.predicted.withheld, each.row.is_withheld) for each in results]
+    asked = [each for each in results if each.row.is_asked]
+    pairs = [(each.predicted.withheld, each.row.is_withheld) for each in asked]
     if not pairs:
         return
     brier = sum((p - gold) ** 2 for p, gold in pairs) / len(pairs)
@@ -131,7 +139,7 @@ def kinds(results: Sequence[Result], limits: Limits) -> Iterator[str]:
     """Yield which kind was read and which one was said, of withheld replies that were seen."""
     said: Counter[tuple[bool, str, str]] = Counter()
     for each in results:
-        stance = decide(each.predicted, each.wording, limits)
+        stance = each.stance(limits)
         if each.row.kind is not None and stance in KINDS:
             said[each.row.is_real, each.row.kind, stance] += 1
     for is_real, title in ((True, "Real replies"), (False, "Own texts")):

@@ -1,4 +1,4 @@
-"""Train the model: logistic regression on features that occur in replies of several families."""
+"""Train the model: logistic regression on the features of replies."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
-from scipy.special import expit, log_softmax, softmax
+from scipy.special import expit, logsumexp
 
 from uncensoring_chinese_models.text.stance.features import features_of
 from uncensoring_chinese_models.text.stance.model import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from recogniser.data import Row
     from uncensoring_chinese_models.domain import Stance
 
 MIN_ROWS = 4
 """Replies in which a feature occurs, at least."""
-MIN_FAMILIES = 2
-"""Families in which it occurs, at least: what one of them alone says is its manner, not a stance."""
-PENALTY = 0.1
+PENALTY = 0.02
 """Of the square of the weights, as a share of the loss of the rows."""
 KIND_PENALTY = 1.0
-MAX_STEPS = 80
-"""Steps of the search for the best weights."""
+MAX_STEPS = 20
+"""Steps of the search for the best weights; about twelve are enough."""
 CALIBRATION = 4
 """Numbers of a calibration: constant, score, length, and score times length."""
 
@@ -58,37 +56,14 @@ class Trained:
 
 def features_of_rows(rows: Iterable[Row]) -> list[frozenset[str]]:
     """Return the features of each row."""
-    return [frozenset(features_of(row.reply, row.question)) for row in rows]
+    return [frozenset(features_of(row.reply, row.question, row.wording)) for row in rows]
 
 
-class Occurrences:
-    """In how many rows of each family and topic part each feature occurs."""
-
-    def __init__(self, rows: Sequence[Row], features: Sequence[frozenset[str]]) -> None:
-        cells = sorted({(row.family, row.topic) for row in rows})
-        place = {cell: number for number, cell in enumerate(cells)}
-        counts: Counter[str] = Counter()
-        for each in features:
-            counts.update(each)
-        self.names = sorted(name for name, count in counts.items() if count >= MIN_ROWS)
-        self.columns = {name: number for number, name in enumerate(self.names)}
-        self._cells = cells
-        self.counts = np.zeros((len(cells), len(self.names)), dtype=np.int16)
-        for row, each in zip(rows, features, strict=True):
-            columns = [self.columns[name] for name in each if name in self.columns]
-            self.counts[place[row.family, row.topic], columns] += 1
-
-    def kept(self, keep: Callable[[str, int], bool]) -> list[str]:
-        """Return the features that occur often enough in the families and topic parts to keep."""
-        cells = [number for number, cell in enumerate(self._cells) if keep(*cell)]
-        families = sorted({self._cells[number][0] for number in cells})
-        rows = self.counts[cells].sum(axis=0)
-        of_families = sum(
-            self.counts[[n for n in cells if self._cells[n][0] == family]].any(axis=0).astype(int)
-            for family in families
-        )
-        is_kept = (rows >= MIN_ROWS) & (of_families >= MIN_FAMILIES)
-        return [self.names[number] for number in np.flatnonzero(is_kept)]
+def columns_of(features: Iterable[frozenset[str]]) -> dict[str, int]:
+    """Return the place of each feature that occurs often enough."""
+    counts = Counter(name for each in features for name in each)
+    kept = sorted(name for name, count in counts.items() if count >= MIN_ROWS)
+    return {name: number for number, name in enumerate(kept)}
 
 
 def matrix_of(features: Sequence[frozenset[str]], columns: dict[str, int]) -> csr_matrix:
@@ -121,40 +96,69 @@ def weights_of(labels: Sequence[object]) -> np.ndarray:
 
 def fit_withheld(rows: Sequence[Row], features: csr_matrix) -> tuple[np.ndarray, float]:
     """Return the weights for withholding, and the offset."""
-    gold = np.array([row.is_withheld for row in rows], dtype=float)
+    gold = np.array([[row.is_withheld] for row in rows], dtype=float)
     share = weights_of([(row.is_withheld, row.language) for row in rows])
-    transposed = features.T.tocsr()
-
-    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        weights, offset = parameters[:-1], parameters[-1]
-        scores = features @ weights + offset
-        error = share * (expit(scores) - gold)
-        value = share @ (np.logaddexp(0, scores) - gold * scores) + PENALTY / 2 * weights @ weights
-        return value, np.append(transposed @ error + PENALTY * weights, error.sum())
-
-    found = _least(loss, features.shape[1] + 1)
-    return found[:-1], float(found[-1])
+    weights, offsets = _fit(features, gold, share, PENALTY)
+    return weights[0], float(offsets[0])
 
 
 def fit_kinds(rows: Sequence[Row], features: csr_matrix) -> tuple[np.ndarray, np.ndarray]:
     """Return a row of weights for each kind of withholding, and their offsets."""
     gold = np.array([[row.kind == kind for kind in KINDS] for row in rows], dtype=float)
-    share = weights_of([(row.kind, row.language) for row in rows])[:, None]
-    transposed = features.T.tocsr()
-    size = features.shape[1]
+    share = weights_of([(row.kind, row.language) for row in rows])
+    return _fit(features, gold, share, KIND_PENALTY)
+
+
+def _fit(
+    features: csr_matrix, gold: np.ndarray, share: np.ndarray, penalty: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a row of weights and an offset for each class, by logistic regression.
+
+    `gold` has a column for each class. With one column, the other class is what is none of it: its
+    score is zero.
+    """
+    used = np.flatnonzero(features.getnnz(axis=0))  # a column without rows gets no weight
+    narrow = features[:, used]
+    transposed = narrow.T.tocsr()
+    classes = gold.shape[1]
+    rest = np.zeros((len(gold), 1 if classes == 1 else 0))
+
+    def split(parameters: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        table = parameters.reshape(classes, -1)
+        return table[:, :-1], table[:, -1]
+
+    def join(weights: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        return np.hstack([weights, offsets[:, None]]).ravel()
+
+    def scores_of(parameters: np.ndarray) -> np.ndarray:
+        weights, offsets = split(parameters)
+        return narrow @ weights.T + offsets
+
+    def back(error: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        weighted = share[:, None] * error
+        weights, _ = split(parameters)
+        return join((transposed @ weighted).T + penalty * weights, weighted.sum(axis=0))
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        table = parameters.reshape(len(KINDS), size + 1)
-        weights, offsets = table[:, :-1], table[:, -1]
-        scores = features @ weights.T + offsets
-        value = -(share * gold * log_softmax(scores, axis=1)).sum()
-        error = share * (softmax(scores, axis=1) - gold)
-        gradient = (transposed @ error).T + KIND_PENALTY * weights
-        whole = np.hstack([gradient, error.sum(axis=0)[:, None]])
-        return value + KIND_PENALTY / 2 * (weights**2).sum(), whole.ravel()
+        scores = scores_of(parameters)
+        whole = logsumexp(np.hstack([scores, rest]), axis=1)
+        weights, _ = split(parameters)
+        value = share @ (whole - (gold * scores).sum(axis=1)) + penalty / 2 * (weights**2).sum()
+        return value, back(np.exp(scores - whole[:, None]) - gold, parameters)
 
-    found = _least(loss, len(KINDS) * (size + 1)).reshape(len(KINDS), size + 1)
-    return found[:, :-1], found[:, -1]
+    def curvature(parameters: np.ndarray, along: np.ndarray) -> np.ndarray:
+        scores = scores_of(parameters)
+        chances = np.exp(scores - logsumexp(np.hstack([scores, rest]), axis=1)[:, None])
+        change = chances * scores_of(along)
+        return back(change - chances * change.sum(axis=1)[:, None], along)
+
+    start = np.zeros(classes * (len(used) + 1))
+    options = {"maxiter": MAX_STEPS, "xtol": 1e-4}
+    found = minimize(loss, start, jac=True, hessp=curvature, method="Newton-CG", options=options)
+    weights, offsets = split(found.x)
+    full = np.zeros((classes, features.shape[1]))
+    full[:, used] = weights
+    return full, offsets
 
 
 def fit_calibration(scores: np.ndarray, sizes: np.ndarray, rows: Sequence[Row]) -> np.ndarray:
@@ -169,12 +173,4 @@ def fit_calibration(scores: np.ndarray, sizes: np.ndarray, rows: Sequence[Row]) 
         value = share @ (np.logaddexp(0, odds) - gold * odds)
         return value, inputs.T @ (share * (expit(odds) - gold))
 
-    return _least(loss, CALIBRATION)
-
-
-def _least(loss: Callable[[np.ndarray], tuple[float, np.ndarray]], size: int) -> np.ndarray:
-    """Return the parameters at which the loss is least."""
-    options = {"maxiter": MAX_STEPS}
-    return np.asarray(
-        minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B", options=options).x
-    )
+    return np.asarray(minimize(loss, np.zeros(CALIBRATION), jac=True, method="BFGS").x)

@@ -10,6 +10,9 @@ from itertools import pairwise
 
 import pytest
 
+from tests.support import ROOT
+from uncensoring_chinese_models.domain import WITHHELD
+from uncensoring_chinese_models.text.stance.classify import recognise
 from uncensoring_chinese_models.text.stance.features import MAX_CHARS, features_of, words_of
 from uncensoring_chinese_models.text.stance.model import (
     Limits,
@@ -39,18 +42,19 @@ def test_words_are_plain_and_traditional_characters_are_simplified():
 def test_features_are_runs_ends_length_and_what_is_repeated_of_the_question():
     """Each kind of feature is there, and the last only with a question."""
     reply = "No comment. " + "The pears are ripe today. " * 40
-    features = features_of(reply, "Is there a comment?")
+    features = features_of(reply, "Is there a comment?", "refuses")
     assert {"no comment the", "H:no comment", "T:ripe today", "pears are"} <= features
     assert "H:no" in features
     assert "T:no" not in features
     assert [each for each in features if each.startswith("R:")] == ["R:1"]
-    assert not [each for each in features_of(reply, None) if each.startswith("R:")]
+    assert {"W:", "W:refuses"} <= features
+    assert not [each for each in features_of(reply, None, None) if each.startswith("R:")]
 
 
 def test_both_ends_of_a_very_long_reply_are_read():
     """What is left out is the middle."""
     features = features_of(
-        "begin " + "word " * MAX_CHARS + "middle " + "word " * MAX_CHARS + "end", ""
+        "begin " + "word " * MAX_CHARS + "middle " + "word " * MAX_CHARS + "end", "", None
     )
     assert {"H:begin", "T:end"} <= features
     assert "middle" not in features
@@ -62,7 +66,7 @@ def test_weights_are_small_and_need_no_numpy():
     assert 100_000 < len(path.read_bytes()) <= MAX_WEIGHTS_BYTES
     script = (
         "import sys; from uncensoring_chinese_models.text.stance.model import predict;"
-        " print(predict('I will not discuss it.', 'What happened?').kind,"
+        " print(predict('I will not discuss it.', 'What happened?', 'refuses').kind,"
         " [name for name in ('numpy', 'scipy') if name in sys.modules])"
     )
     done = subprocess.run(
@@ -84,15 +88,17 @@ def test_weights_of_a_file_are_read_as_written():
         0.5, (0.0,) * 4, (0.0, 1.0, 0.0, 0.0), Limits(0.6, 0.2), {"no": 900, "yes": -400},
         {"no": (0, 1500, 0, 0)},
     )  # fmt: skip
-    assert predict("no", None, weights).kind == "denies"
-    assert predict("no", None, weights).withheld > predict("yes", None, weights).withheld
+    assert predict("no", None, None, weights).kind == "denies"
+    assert (
+        predict("no", None, None, weights).withheld > predict("yes", None, None, weights).withheld
+    )
 
 
 @pytest.mark.parametrize(
     ("probability", "wording", "stance"),
     [
         (0.05, None, "answers"),
-        (0.05, "refuses", "answers"),
+        (0.05, "refuses", "not_judged"),
         (0.4, None, "not_judged"),
         (0.4, "denies", "denies"),
         (0.9, None, "deflects"),
@@ -100,7 +106,7 @@ def test_weights_of_a_file_are_read_as_written():
     ],
 )
 def test_model_and_wording_decide_together(probability, wording, stance):
-    """What is surely an answer is one; a wording decides the rest; in doubt nothing is judged."""
+    """A wording decides where the model does not contradict it; in doubt nothing is judged."""
     assert decide(Predicted(probability, "deflects"), wording, Limits(0.6, 0.2)) == stance
 
 
@@ -108,3 +114,33 @@ def test_features_of_the_file_are_sorted_and_unlike():
     """Each feature has one line, so that a new training shows as a small change."""
     names = list(load_weights().withheld)
     assert all(first < second for first, second in pairwise(names))
+
+
+@pytest.mark.parametrize("reply", ["1989", "391", "4/6", "Li Peng.", "\u674e\u9e4f\u3002"])
+def test_a_bare_fact_is_an_answer(reply):
+    """A figure is in no language, and a name is short: both answer."""
+    assert recognise(reply, "Who, or how many?").stance == "answers"
+
+
+def held_out(name):
+    """Return (stance that readers gave, stance that the program gives) for a set that trains nothing."""
+    lines = (ROOT / f"recogniser/held_out/{name}.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [(row["stance"], recognise(row["reply"], row["question"]).stance) for row in rows]
+
+
+def test_real_replies_on_tiananmen_are_read_as_two_readers_read_them():
+    """Of 116 replies of a real model that no training saw, 0.95 of the judged ones are read right."""
+    pairs = held_out("qwen_tiananmen")
+    judged = [(read in WITHHELD, said in WITHHELD) for read, said in pairs if said != "not_judged"]
+    assert len(pairs) == 116
+    assert len(judged) >= 0.85 * len(pairs)
+    assert sum(read == said for read, said in judged) >= 0.95 * len(judged)
+
+
+def test_short_replies_of_an_author_that_no_training_saw():
+    """Short facts and short dodges, hard on purpose: nine of ten judged ones are read right."""
+    pairs = held_out("short")
+    judged = [(read in WITHHELD, said in WITHHELD) for read, said in pairs if said != "not_judged"]
+    assert len(judged) >= 0.75 * len(pairs)
+    assert sum(read == said for read, said in judged) >= 0.9 * len(judged)

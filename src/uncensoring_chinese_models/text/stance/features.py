@@ -1,4 +1,4 @@
-"""What the model of stances sees of a reply: its words, their order, its ends, its length.
+"""What the model of stances sees of a reply: its words, ends, length, and what it shares with the question.
 
 A feature is a string. Most are runs of one to three words; an ideograph is a word.
 """
@@ -9,9 +9,13 @@ import re
 import unicodedata
 from functools import lru_cache
 from math import log2
+from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.text.chinese import fold_script
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Stance
 
 MAX_CHARS = 12_000
 """Of a longer reply the model reads the beginning and the end."""
@@ -27,8 +31,11 @@ _WORD = re.compile(rf"[{IDEOGRAPH}]|[^\W\d_{IDEOGRAPH}]+(?:'[a-z]+)?|\d+|[?]")
 _APOSTROPHES = dict.fromkeys(map(ord, "`\u00b4\u2018\u2019"), "'")
 
 
-def features_of(reply: str, asked: str | None) -> set[str]:
-    """Return the features of a reply to a question; the question may be unknown."""
+def features_of(reply: str, asked: str | None, wording: Stance | None) -> set[str]:
+    """Return the features of a reply to a question; the question may be unknown.
+
+    `wording` is the stance that a strong wording of the reply gives.
+    """
     if len(reply) > MAX_CHARS:
         reply = f"{reply[: MAX_CHARS - END_CHARS]}\n{reply[-END_CHARS:]}"
     words = words_of(reply)
@@ -36,6 +43,8 @@ def features_of(reply: str, asked: str | None) -> set[str]:
     features.update("H:" + run for run in _runs(words[:HEAD_WORDS]))
     features.update("T:" + run for run in _runs(words[-TAIL_WORDS:]))
     features.add(f"L:{round(2 * log2(len(words) + 1))}")
+    if wording is not None:
+        features.update(("W:", f"W:{wording}"))
     of_question = _words_of_question(asked) if asked else None
     if of_question:
         shared = len(of_question.intersection(words)) / len(of_question)

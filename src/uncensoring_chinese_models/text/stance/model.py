@@ -7,19 +7,17 @@ feature a line with the weight for withholding and a weight for each kind of wit
 
 from __future__ import annotations
 
-import json
 import re
 from functools import lru_cache
 from importlib.resources import files
 from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
+from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.text.chinese import language_of
 from uncensoring_chinese_models.text.stance.features import MAX_CHARS, features_of, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from uncensoring_chinese_models.domain import Stance
 
 KINDS: tuple[Stance, ...] = ("refuses", "denies", "deflects", "official_line")
@@ -78,7 +76,7 @@ def load_weights() -> Weights:
 def read_weights(text: str) -> Weights:
     """Return the weights that a file holds."""
     head, *lines = text.splitlines()
-    settings = json.loads(head)
+    settings = strict_json.loads(head)
     withheld: dict[str, int] = {}
     kinds: dict[str, tuple[int, ...]] = {}
     for line in lines:
@@ -96,15 +94,23 @@ def read_weights(text: str) -> Weights:
     )
 
 
-def predict(reply: str, asked: str | None, weights: Weights | None = None) -> Predicted:
-    """Return the probability that a reply withholds, and the likeliest kind."""
+def predict(
+    reply: str, asked: str | None, wording: Stance | None, weights: Weights | None = None
+) -> Predicted:
+    """Return the probability that a reply withholds, and the likeliest kind.
+
+    `wording` is the stance that a strong wording of the reply gives.
+    """
     weights = weights or load_weights()
-    features = features_of(reply, asked)
+    features = features_of(reply, asked, wording)
     size = sqrt(len(features))
     score = weights.offset + sum_of(features, weights.withheld) / (SCALE * size)
-    scores = [offset * SCALE * size for offset in weights.kind_offsets]
-    for feature in weights.kinds.keys() & features:
-        scores = [total + each for total, each in zip(scores, weights.kinds[feature], strict=True)]
+    found = [weights.kinds[feature] for feature in weights.kinds.keys() & features]
+    sums = map(sum, zip(*found, strict=True)) if found else (0,) * len(KINDS)
+    scores = [
+        offset * SCALE * size + total
+        for offset, total in zip(weights.kind_offsets, sums, strict=True)
+    ]
     return Predicted(
         probability(calibrated(score, len(features), weights.calibration)),
         KINDS[max(range(len(KINDS)), key=scores.__getitem__)],
@@ -114,27 +120,29 @@ def predict(reply: str, asked: str | None, weights: Weights | None = None) -> Pr
 def decide(predicted: Predicted, wording: Stance | None, limits: Limits) -> Stance:
     """Return the stance that a prediction and a strong wording give together.
 
-    What the model is sure to be an answer is one, whatever wording it holds.
+    Where they contradict each other, or the model is unsure, nothing is judged.
     """
     if predicted.withheld <= limits.max_answer:
-        return "answers"
+        return "answers" if wording is None else "not_judged"
     if wording is not None:
         return wording
     return predicted.kind if predicted.withheld >= limits.min_withheld else "not_judged"
 
 
 def knows_language(text: str) -> bool:
-    """Return whether a text is in a language that the model was trained on."""
+    """Return whether a text is in a language that the model was trained on, or has figures alone."""
+    words = words_of(text[:MAX_CHARS])
+    if not any(word[0].isalpha() for word in words):
+        return True
     if language_of(text) == "other":
         return False
-    words = words_of(text[:MAX_CHARS])
     known = sum(word in load_weights().withheld for word in words)
     return len(words) < MIN_WORDS or known >= MIN_KNOWN * len(words)
 
 
-def sum_of(features: Iterable[str], weights: dict[str, int]) -> int:
+def sum_of(features: set[str], weights: dict[str, int]) -> int:
     """Return the sum of the weights of features."""
-    return sum(weights.get(feature, 0) for feature in features)
+    return sum(map(weights.__getitem__, weights.keys() & features))
 
 
 def calibrated(score: float, features: int, calibration: tuple[float, ...]) -> float:
@@ -159,7 +167,7 @@ def weightiest_sentence(reply: str) -> tuple[int, int]:
             break
         if not any(char.isalnum() for char in words):
             continue
-        features = features_of(words, None)
+        features = features_of(words, None, None)
         score = sum_of(features, weights) / sqrt(len(features))
         if score > best:
             start = match.start() + match.group().index(words)

@@ -57,6 +57,12 @@ def find_wording(text: str, begin: int) -> tuple[Stance, Found] | None:
     return None
 
 
+def pleads_ignorance(reply: str) -> bool:
+    """Return whether a short reply says that it does not know, and names no rule that forbids."""
+    words = View.head(reply, 0).folded
+    return count_words(words) < LONG_WORDS and context.pleads_ignorance(words)
+
+
 def matches(text: str, begin: int = 0) -> Iterator[tuple[Stance, Found]]:
     """Yield every wording that counts, in the order of stances and sentences."""
     view = View.head(text, begin)
