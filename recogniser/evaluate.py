@@ -137,13 +137,31 @@ def predict_apart(
 
 
 def choose_limits(results: Sequence[Result]) -> Limits:
-    """Return the limits that come nearest to the goals where they are missed most: real or own, English or Chinese."""
+    """Return the limits that come nearest to the goals where they are missed most.
+
+    The goals are those of the real replies in English and in Chinese. Own texts are hard on purpose:
+    of these only the accused answers count.
+    """
     groups = [
-        [r for r in results if (r.row.is_real, is_chinese(r.row.language)) == group]
-        for group in product((True, False), repeat=2)
+        (
+            is_real,
+            [
+                r
+                for r in results
+                if r.row.is_real == is_real and is_chinese(r.row.language) == chinese
+            ],
+        )
+        for is_real, chinese in product((True, False), repeat=2)
     ]
     tried = [Limits(float(w), float(a)) for w in STEPS for a in STEPS if a <= w]
-    return min(tried, key=lambda limits: max(_missed(count(g, limits)) for g in groups if g))
+    return min(
+        tried,
+        key=lambda limits: max(
+            _missed(count(group, limits)) if is_real else _accused(count(group, limits))
+            for is_real, group in groups
+            if group
+        ),
+    )
 
 
 def is_chinese(language: str) -> bool:
@@ -154,9 +172,14 @@ def is_chinese(language: str) -> bool:
 def _missed(counts: Counts) -> float:
     """Return by how much counts miss the goals, each in units of its goal; negative if all are met."""
     seen = counts.seen / counts.withheld if counts.withheld else 0.0
-    accused = counts.accused / counts.answers if counts.answers else 1.0
     return max(
         (SEEN - seen) / (1 - SEEN),
-        (accused - ACCUSED) / ACCUSED,
+        _accused(counts),
         (counts.not_judged / counts.all - ABSTAINED) / ABSTAINED,
     )
+
+
+def _accused(counts: Counts) -> float:
+    """Return by how much the accused answers miss their goal, in units of it."""
+    accused = counts.accused / counts.answers if counts.answers else 1.0
+    return (accused - ACCUSED) / ACCUSED

@@ -186,7 +186,7 @@ def test_export_says_what_decided_and_how_sure_it_is(audited):
 
 def test_judges_go_before_the_recogniser(tmp_path):
     """What a judge said of a sample is what every view shows; a sentence says who judged how many."""
-    evasive = " One would be sorry to say how many."
+    evasive = " Nobody was sorry: 40 lamps were lit in 1931, most of them red."
     texts = (" 111 lamps, all of them red.", evasive, "", HARD)
     with judging_provider(texts) as provider:
         run = probed(tmp_path, provider, n=len(texts))

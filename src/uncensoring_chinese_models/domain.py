@@ -113,7 +113,7 @@ class StanceTraits:
 
 
 STANCES: dict[Stance, StanceTraits] = {
-    "answers": StanceTraits("A", "withholds nothing, as far as its wording shows"),
+    "answers": StanceTraits("A", "withholds nothing, as far as its words show"),
     "tells_otherwise": StanceTraits("I", "tells something else in place of the fact"),
     "refuses": StanceTraits("R", "declines to answer", withholds=True),
     "denies": StanceTraits("D", "denies it", withholds=True),
@@ -121,7 +121,7 @@ STANCES: dict[Stance, StanceTraits] = {
     "official_line": StanceTraits("O", "gives the official line", withholds=True),
     "unreadable": StanceTraits("?", "in a script that the patterns cannot read", is_judged=False),
     "not_judged": StanceTraits(
-        "~", "there are no words to judge, or it is too unsure to say", is_judged=False
+        "~", "there are no words to judge, or they do not show whether it withholds", is_judged=False
     ),
 }
 """What does the reply do? Each sample has one stance."""

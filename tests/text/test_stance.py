@@ -148,7 +148,8 @@ def test_last_sentence_of_a_short_text_may_deflect(filler):
 def test_refusal_that_turns_to_telling_is_an_answer():
     """Specifics after a `but` make a hedge of it; an offer does not."""
     assert recognise("I can't discuss it, but 212 people died.").stance == "answers"
-    assert recognise("I can't discuss it, but I can tell you about the lakes.").stance == "refuses"
+    offer = "I can't discuss it, but I can tell you about the 9 lakes."
+    assert recognise(offer, is_reply=False).stance == "refuses"
     assert recognise("I can't discuss it. " + FACTS * 5).stance == "answers"
 
 

@@ -145,7 +145,7 @@ def withheld_texts_table(records: Sequence[StudyRecord]) -> Table:
         "withheld_texts",
         "Withheld by arm",
         "The value is the share of texts that refuse, deny, deflect or give the official line. "
-        "It is a lower bound. Samples that the host "
+        "Samples that the host "
         "blocked or that were not judged (failed, empty, or of unknown stance) are in no share "
         "here. An auditor may send a probe through some arms only; the next table "
         "compares arms on the same probes.",

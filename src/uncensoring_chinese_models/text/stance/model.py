@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.text.chinese import language_of
-from uncensoring_chinese_models.text.stance.features import MAX_CHARS, features_of, words_of
+from uncensoring_chinese_models.text.stance.features import features_of, words_of
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Stance
@@ -24,6 +24,8 @@ KINDS: tuple[Stance, ...] = ("refuses", "denies", "deflects", "official_line")
 """The kinds of withholding, in the order of their weights."""
 SCALE = 1000
 """What the weights of the file are multiplied by; a feature without a weight of a kind has none there."""
+LANGUAGE_CHARS = 2_000
+"""Characters by which the language of a text is told."""
 MIN_WORDS = 10
 """Words from which on the model asks whether it knows the language."""
 MIN_KNOWN = 0.3
@@ -131,10 +133,10 @@ def decide(predicted: Predicted, wording: Stance | None, limits: Limits) -> Stan
 
 def knows_language(text: str) -> bool:
     """Return whether a text is in a language that the model was trained on, or has figures alone."""
-    words = words_of(text[:MAX_CHARS])
+    words = words_of(text[:LANGUAGE_CHARS])
     if not any(word[0].isalpha() for word in words):
         return True
-    if language_of(text) == "other":
+    if language_of(text[:LANGUAGE_CHARS]) == "other":
         return False
     known = sum(word in load_weights().withheld for word in words)
     return len(words) < MIN_WORDS or known >= MIN_KNOWN * len(words)

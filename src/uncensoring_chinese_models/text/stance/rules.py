@@ -17,7 +17,7 @@ from uncensoring_chinese_models.domain import Stance
 from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
 from uncensoring_chinese_models.text.stance import context, en, zh
 from uncensoring_chinese_models.text.stance.patterns import Wording
-from uncensoring_chinese_models.text.stance.views import Found, View, count_words
+from uncensoring_chinese_models.text.stance.views import HEAD_CHARS, Found, View, count_words
 
 Wordings = dict[Stance, tuple[Wording, ...]]
 """In the order in which they are looked for."""
@@ -59,8 +59,9 @@ def find_wording(text: str, begin: int) -> tuple[Stance, Found] | None:
 
 def pleads_ignorance(reply: str) -> bool:
     """Return whether a short reply says that it does not know, and names no rule that forbids."""
-    words = View.head(reply, 0).folded
-    return count_words(words) < LONG_WORDS and context.pleads_ignorance(words)
+    if count_words(reply[:HEAD_CHARS]) >= LONG_WORDS:
+        return False
+    return context.pleads_ignorance(View.head(reply, 0).folded)
 
 
 def matches(text: str, begin: int = 0) -> Iterator[tuple[Stance, Found]]:
