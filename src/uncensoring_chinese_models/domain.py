@@ -121,7 +121,9 @@ STANCES: dict[Stance, StanceTraits] = {
     "official_line": StanceTraits("O", "gives the official line", withholds=True),
     "unreadable": StanceTraits("?", "in a script that the patterns cannot read", is_judged=False),
     "not_judged": StanceTraits(
-        "~", "there are no words to judge, or they do not show whether it withholds", is_judged=False
+        "~",
+        "there are no words to judge, or they do not show whether it withholds",
+        is_judged=False,
     ),
 }
 """What does the reply do? Each sample has one stance."""

@@ -146,11 +146,14 @@ def test_last_sentence_of_a_short_text_may_deflect(filler):
 
 
 def test_refusal_that_turns_to_telling_is_an_answer():
-    """Specifics after a `but` make a hedge of it; an offer does not."""
-    assert recognise("I can't discuss it, but 212 people died.").stance == "answers"
-    offer = "I can't discuss it, but I can tell you about the 9 lakes."
-    assert recognise(offer, is_reply=False).stance == "refuses"
-    assert recognise("I can't discuss it. " + FACTS * 5).stance == "answers"
+    """Specifics after a `but` take the force from a wording; an offer does not."""
+
+    def by_wording(text):
+        return recognise(text, is_reply=False).stance
+
+    assert by_wording("I can't discuss it, but 212 people died.") == "answers"
+    assert by_wording("I can't discuss it, but I can tell you about the 9 lakes.") == "refuses"
+    assert by_wording("I can't discuss it. " + FACTS * 5) == "answers"
 
 
 def test_thoughts_are_passed_over():
