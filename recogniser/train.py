@@ -132,7 +132,7 @@ def _fit(
 
     def scores_of(parameters: np.ndarray) -> np.ndarray:
         weights, offsets = split(parameters)
-        return narrow @ weights.T + offsets
+        return np.asarray(narrow @ weights.T + offsets)
 
     def back(error: np.ndarray, parameters: np.ndarray) -> np.ndarray:
         weighted = share[:, None] * error
