@@ -255,6 +255,22 @@ def test_what_is_no_date_is_not_read_as_one(text):
 
 
 @pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("it was the Chinese government that gave way", []),
+        ("they were arrested by British soldiers", []),
+        ("it was the Chinese who gave way", ["chinese"]),
+        ("the Chinese Communist Party gave way", ["chinese communist party"]),
+        ("they came by the Jordan river", ["jordan"]),
+        ("they told it to Mr Jordan.", ["mr jordan"]),
+    ],
+)
+def test_word_that_describes_the_next_is_no_thing(text, keys):
+    """All that is told of an event in China says "Chinese"; samples that share it agree on nothing."""
+    assert [each.key for each in find_mentions(text, NOTHING)] == keys
+
+
+@pytest.mark.parametrize(
     ("text", "key", "is_specific"),
     [
         ("there were 412 of them", "412", True),

@@ -54,6 +54,9 @@ _SPELT = re.compile(
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019-][^\W\d_]+)*")
 _INFLECTION = re.compile("(?<=[a-z]{3})(?:ed|ing|ingly|er|est|ly|ness|less|ful|fully)$")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?。！？\n:;“\"]\s*)\Z")
+_DESCRIBES = re.compile("(?:ese|ish|ian|ean|can|ist)$")
+"""The end of many words that say of what people something is: Chinese, British, Russian, Communist."""
+_NEXT_WORD = re.compile(" ([a-z]+)")
 _FUNCTION_WORDS = frozenset(
     str.split(
         "a about above after again against all also am an and any are as at be because been before being "
@@ -178,10 +181,19 @@ def _run(text: str, run: list[re.Match[str]]) -> Iterator[NamedThing]:
     """Yield a run of capitalised common words; its first word may only begin a sentence."""
     if run and _begins_sentence(text, run[0]):
         run = run[1:]
+    if len(run) == 1 and _describes(text, run[0]):
+        return
     words = [match for match in run if singular(match[0]) in common_stems(COMMON_NAMES)]
     if words and len(words) == len(run):
         key = " ".join(singular(match[0]) for match in run)
         yield NamedThing(key, "name", run[0].start(), run[-1].end(), is_specific=False)
+
+
+def _describes(text: str, match: re.Match[str]) -> bool:
+    """Return whether a word with a capital describes the next one: ``the Chinese government``."""
+    after = _NEXT_WORD.match(text, match.end())
+    is_noun_next = after is not None and after[1] not in _FUNCTION_WORDS
+    return is_noun_next and _DESCRIBES.search(match[0]) is not None
 
 
 def _begins_sentence(text: str, match: re.Match[str]) -> bool:
