@@ -20,6 +20,7 @@ from uncensoring_chinese_models.runner.replaying import replay
 from uncensoring_chinese_models.runs import untrusted as run_tree
 from uncensoring_chinese_models.runs.chain import LINKS, SCHEMA, START, line_hash
 from uncensoring_chinese_models.runs.untrusted import RunTree
+from uncensoring_chinese_models.text import normalisation
 from uncensoring_chinese_models.verify.diff import json_differences
 from uncensoring_chinese_models.verify.excerpts import is_quoted_at, read_excerpts
 from uncensoring_chinese_models.verify.verification import verify_run, verify_tree
@@ -954,6 +955,40 @@ def quoting(text: str, number: int) -> dict[str, bytes]:
         "audited_responses/001.json": json.dumps({"samples": [sample]}).encode(),
         "auditor_turns/002.json": json.dumps({"evidence_check": checks}).encode(),
     }
+
+
+def test_excerpts_that_take_turns_between_long_texts_fold_each_once(monkeypatch):
+    """However little is remembered, the excerpts of one text are read in a row."""
+    texts = [f"\u201cThe \u5929\u3002\u201d of {number}. " * 200 for number in range(3)]
+    samples = [
+        {"arm": "raw", "index": number, "text": text, "own_words": text}
+        for number, text in enumerate(texts)
+    ]
+    checks = [
+        {"excerpt": texts[at % 3][:30].upper(), "verdict": "normalised", "start": 0, "end": 30}
+        | {"found_iteration": 1, "arm": "raw", "sample": at % 3}
+        for at in range(30)
+    ]
+    checks[7]["excerpt"] = "something else"
+    folded = []
+
+    def fold(text):
+        folded.append(text)
+        return plainly(text)
+
+    plainly = normalisation._normalise
+    monkeypatch.setattr(normalisation, "_normalise", fold)
+    monkeypatch.setattr(normalisation, "_remembered", normalisation.NormalisedTexts(max_bytes=1))
+    found = read_excerpts(
+        {
+            "audited_responses/001.json": json.dumps({"samples": samples}).encode(),
+            "auditor_turns/002.json": json.dumps({"evidence_check": checks}).encode(),
+        }
+    )
+
+    assert found.confirmed == 29
+    assert [where for _, where, *_ in found.wrong] == ["evidence_check.7"]
+    assert sorted(text for text in folded if len(text) > 1000) == sorted(texts)
 
 
 def test_forty_excerpts_of_a_long_text_take_no_longer_than_two():

@@ -9,11 +9,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
+from array import array
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
-from operator import attrgetter
-from typing import NamedTuple
 
 IDEOGRAPH = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003fffd"
 """The inside of a character class, as are the constants below."""
@@ -60,14 +59,27 @@ _MAX_MARKS = 30
 longer run of them takes time that grows with its square."""
 
 
-class _Piece(NamedTuple):
-    """A stretch of the original and the place in the normalised text where its fold begins."""
+@dataclass(frozen=True, slots=True)
+class _Pieces:
+    """Stretches of the original with their folds, in order; a long text has millions of them."""
 
-    at: int
-    start: int
-    end: int
-    is_linear: bool
-    """True if each character has one for itself in the fold."""
+    at: array[int] = field(default_factory=lambda: array("I"))
+    """Where the fold of each begins in the normalised text."""
+    starts: array[int] = field(default_factory=lambda: array("I"))
+    ends: array[int] = field(default_factory=lambda: array("I"))
+    """Where each begins and ends in the original."""
+    linear: bytearray = field(default_factory=bytearray)
+    """1 if each character has one for itself in the fold."""
+
+    def add(self, at: int, start: int, end: int, *, is_linear: bool) -> None:
+        """Add a stretch behind the others; it continues the last one if both are linear."""
+        if is_linear and self.linear and self.linear[-1] and self.ends[-1] == start:
+            self.ends[-1] = end
+            return
+        self.at.append(at)
+        self.starts.append(start)
+        self.ends.append(end)
+        self.linear.append(is_linear)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,31 +87,31 @@ class Normalised:
     """A normalised text with the way back to the original."""
 
     text: str
-    pieces: list[_Piece]
+    pieces: _Pieces
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Return the original offsets of a non-empty normalised span; no character is cut.
 
         ``normalise("ﬁne").span(1, 4)`` → ``(0, 3)``: the ligature is taken whole.
         """
-        first = self.pieces[bisect_right(self.pieces, start, key=attrgetter("at")) - 1]
-        last = self.pieces[bisect_right(self.pieces, end - 1, key=attrgetter("at")) - 1]
+        of = self.pieces
+        first, last = bisect_right(of.at, start) - 1, bisect_right(of.at, end - 1) - 1
         return (
-            first.start + (start - first.at if first.is_linear else 0),
-            last.start + end - last.at if last.is_linear else last.end,
+            of.starts[first] + (start - of.at[first] if of.linear[first] else 0),
+            of.starts[last] + end - of.at[last] if of.linear[last] else of.ends[last],
         )
 
     def index(self, position: int) -> int:
         """Return how many normalised characters come wholly from before an original offset."""
-        number = bisect_right(self.pieces, position, key=attrgetter("start"))
-        if number == 0:
+        of = self.pieces
+        last = bisect_right(of.starts, position) - 1
+        if last < 0:
             return 0
-        piece = self.pieces[number - 1]
-        if piece.is_linear:
-            return piece.at + min(position, piece.end) - piece.start
-        if position < piece.end:
-            return piece.at
-        return self.pieces[number].at if number < len(self.pieces) else len(self.text)
+        if of.linear[last]:
+            return of.at[last] + min(position, of.ends[last]) - of.starts[last]
+        if position < of.ends[last]:
+            return of.at[last]
+        return of.at[last + 1] if last + 1 < len(of.at) else len(self.text)
 
 
 def normalise(text: str) -> Normalised:
@@ -109,9 +121,11 @@ def normalise(text: str) -> Normalised:
     is not a digit never becomes one, or a footnote mark would turn ``300²`` into 3002 and a list item
     ``①300`` into 1300.
 
-    The latest texts are remembered: each turn of an audit, and each excerpt that is verified, asks
-    about the same ones.
+    The latest long texts are remembered: each turn of an audit, and each excerpt that is verified,
+    asks about the same ones. Short ones would only drive them out.
     """
+    if len(text) < MIN_REMEMBERED:
+        return _normalise(text)
     found = _remembered.get(text)
     if found is None:
         found = _normalise(text)
@@ -150,17 +164,19 @@ class NormalisedTexts:
 
 def _bytes_of(text: str, normalised: Normalised) -> int:
     """Return about how much memory a text and its normalised form take."""
-    return 2 * (len(text) + len(normalised.text)) + _PIECE_BYTES * len(normalised.pieces)
+    return 2 * (len(text) + len(normalised.text)) + _PIECE_BYTES * len(normalised.pieces.at)
 
 
+MIN_REMEMBERED = 1000
+"""A text of fewer characters is normalised each time: it takes less than a millisecond."""
 _MAX_REMEMBERED_BYTES = 1 << 26
-_PIECE_BYTES = 200
+_PIECE_BYTES = 3 * array("I").itemsize + 1
 _remembered = NormalisedTexts(_MAX_REMEMBERED_BYTES)
 
 
 def _normalise(text: str) -> Normalised:
     folds: list[str] = []
-    pieces: list[_Piece] = []
+    pieces = _Pieces()
     at = position = 0
     while match := _TOKEN.match(text, position):
         kind, end = str(match.lastgroup), match.end()
@@ -175,11 +191,7 @@ def _normalise(text: str) -> Normalised:
         if fold:
             folds.append(fold)
             is_linear = kind == "plain" or len(fold) == end - position == 1
-            before = pieces[-1] if is_linear and pieces else None
-            if before is not None and before.is_linear and before.end == position:
-                pieces[-1] = before._replace(end=end)
-            else:
-                pieces.append(_Piece(at, position, end, is_linear=is_linear))
+            pieces.add(at, position, end, is_linear=is_linear)
             at += len(fold)
         position = end
     return Normalised("".join(folds), pieces)
@@ -187,7 +199,9 @@ def _normalise(text: str) -> Normalised:
 
 def as_written(text: str) -> Normalised:
     """Return the text unchanged in the same form, so that one search serves both."""
-    return Normalised(text, [_Piece(0, 0, len(text), is_linear=True)])
+    pieces = _Pieces()
+    pieces.add(0, 0, len(text), is_linear=True)
+    return Normalised(text, pieces)
 
 
 def _end_of_marks(text: str, end: int) -> int:

@@ -68,7 +68,7 @@ def read_excerpts(files: Mapping[str, bytes], gone: Collection[str] = ()) -> Exc
     values = {name: _value(files[name]) for name in files if _is_read(name)}
     lost = {name for name in (*values, *gone) if values.get(name) is None}
     samples = _samples(values)
-    found = ExcerptsRead()
+    found, listed = ExcerptsRead(), []
     for name in sorted({*values, *filter(_is_read, gone)}):
         if _RESPONSE.fullmatch(name):
             continue
@@ -76,8 +76,10 @@ def read_excerpts(files: Mapping[str, bytes], gone: Collection[str] = ()) -> Exc
             found.unread_files.append(name)
             continue
         quotes = _of_summary if name == "summary.json" else _of_turn
-        for quote in quotes(values[name]):
-            _check(quote, name, samples, found, lost)
+        listed += [(name, quote) for quote in quotes(values[name])]
+    problems = _problems([quote for _, quote in listed], samples)
+    for (name, quote), problem in zip(listed, problems, strict=True):
+        _count(quote, name, problem, found, lost)
     return found
 
 
@@ -149,28 +151,34 @@ def _of_summary(summary: Any) -> Iterator[_Quote]:
                 )
 
 
-def _check(
-    quote: _Quote,
-    name: str,
-    samples: Mapping[tuple[Any, Any, Any], Any],
-    found: ExcerptsRead,
-    lost: Collection[str],
+def _count(
+    quote: _Quote, name: str, problem: str, found: ExcerptsRead, lost: Collection[str]
 ) -> None:
+    """Count a quote by the result of reading it again."""
     if quote.start is None and quote.end is None and quote.verdict in ("missing", "prompt_echo"):
         found.unplaced += 1
         return
     source = f"audited_responses/{quote.place[0]:03d}.json" if _is_int(quote.place[0]) else ""
     if source in lost:
         found.unread.append((name, quote.path, source))
-        return
-    sample = samples.get(_hashable(quote.place))
-    problem = _problem(quote, sample)
-    if problem:
+    elif problem:
         found.wrong.append((name, quote.path, problem, source))
     elif quote.verdict in LITERAL:
         found.confirmed += 1
     else:
         found.placed += 1
+
+
+def _problems(quotes: list[_Quote], samples: Mapping[tuple[Any, Any, Any], Any]) -> list[str]:
+    """Return what is wrong with each quote; those of one sample are read in a row.
+
+    So a sample is normalised once, however many long ones are quoted in turn.
+    """
+    places = [_hashable(quote.place) for quote in quotes]
+    found = [""] * len(quotes)
+    for number in sorted(range(len(quotes)), key=lambda number: str(places[number])):
+        found[number] = _problem(quotes[number], samples.get(places[number]))
+    return found
 
 
 def _is_int(value: Any) -> bool:
