@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 
 import pytest
@@ -105,3 +106,19 @@ def test_bug_shows_its_traceback(capsys):
     told = capsys.readouterr().err
     assert "Traceback (most recent call last)" in told
     assert "raise kind(SAID)" in told
+
+
+def test_missing_library_is_said_without_a_traceback(capsys):
+    """A Python without the libraries gets a sentence that says what to run."""
+
+    def command() -> int:
+        """Need a library."""
+        importlib.import_module("no_such_library")
+        return 0
+
+    assert _run({"show": command}, ["show"], "ucm") == 2
+
+    told = capsys.readouterr().err
+    assert told.startswith("error: the library no_such_library is not installed for ")
+    assert "make install" in told
+    assert "Traceback" not in told

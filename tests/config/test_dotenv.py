@@ -68,6 +68,18 @@ def test_working_directory_goes_before_the_checkout(here, checkout, first):
     assert read_key(Endpoint()) == ("sk-here" if first is None else KEY)
 
 
+def test_message_names_the_line_that_is_no_assignment(here, checkout, caplog):
+    """A key without = is the likely mistake; it is said once, with its line, and not quoted."""
+    (here / ".env").write_text(f"OTHER=1\n{NAME} {KEY}\n")
+
+    with pytest.raises(MissingCredentialError) as told:
+        read_key(Endpoint())
+
+    assert f"(it does not set {NAME}; line 2 is not NAME=VALUE)" in str(told.value)
+    assert KEY not in str(told.value)
+    assert caplog.records == []
+
+
 @pytest.mark.parametrize("parent", ["..", "../.."])
 def test_dotenv_of_a_parent_folder_is_not_read(here, parent):
     """A .env that someone left further up gives no key."""

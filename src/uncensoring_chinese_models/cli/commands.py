@@ -106,6 +106,16 @@ def _run(
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except Exception:  # noqa: BLE001 -- a bug shows its traceback, but no key
-        print(redact_message(traceback.format_exc()), file=sys.stderr)
+    except Exception as err:  # noqa: BLE001 -- a bug shows its traceback, but no key
+        return _failed(err)
+
+
+def _failed(err: Exception) -> int:
+    """Say that a library is missing, or show the traceback of a bug; return the exit code."""
+    name = err.name if isinstance(err, ModuleNotFoundError) else None
+    if name is None or name.startswith(__package__.partition(".")[0]):
+        print(redact_message("".join(traceback.format_exception(err))), file=sys.stderr)
         return 1
+    told = f"error: the library {name} is not installed for {sys.executable}; run make install, "
+    print(f"{told}then use .venv/bin/python instead.", file=sys.stderr)
+    return 2

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dotenv import dotenv_values, load_dotenv
+from dotenv.parser import parse_stream
 
 from uncensoring_chinese_models.config.redaction import remember_secret
 from uncensoring_chinese_models.errors import ConfigError, MissingCredentialError
@@ -82,17 +82,21 @@ def _load_from_dotenv(name: str) -> list[str]:
         if text is None:
             looked.append(f"in {path} (there is no such file)")
             continue
-        # Without interpolation, so that ${OTHER} does not put another variable into a request.
-        value = (dotenv_values(stream=io.StringIO(text), interpolate=False).get(name) or "").strip()
+        # Only parsed, so that ${OTHER} does not put another variable into a request.
+        lines = list(parse_stream(io.StringIO(text)))
+        value = ({line.key: line.value for line in lines}.get(name) or "").strip()
         if value:
             if "${" in value:
                 raise ConfigError(
                     f"{path} sets {name} to the value of another variable; write the key itself."
                 )
             _refuse_impossible_key(name, value)
-            load_dotenv(stream=io.StringIO(f"{name}={value}\n"), interpolate=False)
+            os.environ[name] = value
             return [*looked, f"in {path}"]
-        looked.append(f"in {path} (it does not set {name})")
+        wrong = next(
+            (f"; line {each.original.line} is not NAME=VALUE" for each in lines if each.error), ""
+        )
+        looked.append(f"in {path} (it does not set {name}{wrong})")
     return looked
 
 
