@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.judged_runs import judging_provider, probed
+from tests.support import ROOT, audited_provider, make_config, run_ucm, write_config
 from uncensoring_chinese_models.cli import output
 from uncensoring_chinese_models.cli.output import Output, our_name
 from uncensoring_chinese_models.cli.progress import ProgressPrinter
@@ -118,3 +120,40 @@ def test_terminal_says_what_is_waited_for_first(tmp_path, doctor, said):
     printer.close()
 
     assert said in terminal.getvalue()
+
+
+def test_screen_of_a_probe_names_the_fact_and_no_hypotheses(tmp_path, monkeypatch):
+    """A probe of facts has no auditor: each step says which fact it asks for, and how."""
+    screen = io.StringIO()
+    monkeypatch.setattr("tests.judged_runs.Watcher", lambda: ProgressPrinter(screen))
+    with judging_provider() as provider:
+        probed(tmp_path, provider, n=1, facts=2)
+
+    shown = screen.getvalue()
+    assert "Probe of facts: deepseek/deepseek-chat" in shown
+    assert re.search(r"\[1/2\] Asks for \w+ in en\.\n  opening:  .+\n  question: .+\?\n", shown)
+    assert "[2/2]" in shown
+    assert "[3/" not in shown
+    assert "hypotheses" not in shown
+
+
+def test_plan_of_a_probe_shows_where_the_facts_stand(tmp_path):
+    """What a facts file fills in is not called the auditor's; what runs here is not 'embedded'."""
+    done = run_ucm(tmp_path, "probe", ROOT / "configs/probe_organism.yaml", "--dry-run")
+
+    assert "{the opening of a fact}" in done.stdout
+    assert "{the question of a fact}" in done.stdout
+    assert "next_prompt" not in done.stdout
+    assert "target: organism/hides on this machine, key: none needed" in done.stdout
+
+
+def test_plan_says_once_that_there_are_no_prices(tmp_path):
+    """Both models are often behind one server."""
+    side = {"base_url": "http://127.0.0.1:9/v1", "api_key_env": None}
+    with audited_provider() as provider:
+        config = make_config(provider, auditing_endpoint=side, audited_endpoint=side)
+    write_config(tmp_path, config)
+    done = run_ucm(tmp_path, "audit", "config.yaml", "--dry-run")
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("No price list") == 1

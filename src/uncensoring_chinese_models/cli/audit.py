@@ -184,17 +184,21 @@ def _plan_lines(plan: Json) -> Iterator[str]:
     yield f"Plan; no model was asked. Topic: {escape(plan['topic'])}"
     for role in ("auditor", "target"):
         side = plan[role]
-        yield f"  {role}: {side['model']} at {side['address']}, key: {side['key'] or 'none'}"
+        where = "on this machine" if side["address"] == "embedded" else f"at {side['address']}"
+        yield f"  {role}: {side['model']} {where}, key: {side['key'] or 'none needed'}"
     if target["template"]:
         known = "verified" if target["template_verified"] else "not verified"
         yield f"  template: {target['template']} ({known})"
     yield f"  arms: {', '.join(plan['arms'])}, {plan['samples_per_arm']} sample(s) each"
     yield (
         f"  calls: at most {calls['auditor_at_most']} to the auditor, "
-        f"{calls['target_at_most']} to the target, {calls['canaries_at_most']} canaries, "
-        f"{calls['likelihood_at_most']} for likelihood"
+        f"{calls['target_at_most']} to the target, {calls['canaries_at_most']} to test the "
+        f"endpoints (doctor), {calls['likelihood_at_most']} to score facts by likelihood"
     )
-    yield f"  worst case without re-asks and retries: {worst['tokens']:,} tokens, {cost}"
+    yield (
+        f"  if every reply is as long as allowed: {worst['tokens']:,} tokens, {cost}; "
+        "re-asks and retries come on top (budget.max_usd limits all of it)"
+    )
     asks_a_model = not plan["auditor"]["model"].startswith("builtin/")
     for message in plan["first_messages"] if asks_a_model else ():
         yield f"\n--- to the auditor, {message['role']}:"

@@ -60,6 +60,7 @@ class ProgressPrinter:
         self._console = _console(stream)
         self._status: Status | None = None
         self._total = 0
+        self._asks_facts = False
         self._prediction: Prediction | None = None
         self.folder: Path | None = None
         """The run directory, once it exists."""
@@ -67,7 +68,12 @@ class ProgressPrinter:
     def started(self, folder: Path, config: AuditConfig) -> None:
         """Print the models, the topic and the run directory."""
         self.folder, self._total = folder, config.max_iterations
-        self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
+        self._asks_facts = config.kind == "probe"
+        if self._asks_facts:
+            self._total -= 1  # the last iteration only says that all facts were asked for
+            self._line(f"Probe of facts: {config.audited_model}", "bold")
+        else:
+            self._line(f"Audit of {config.audited_model} by {config.auditing_model}", "bold")
         self._line(f"Topic: {escape(config.topic)}")
         file = file_told(config.model_dump())
         if file is not None:
@@ -80,7 +86,9 @@ class ProgressPrinter:
 
     def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
         """Print one turn, unusable reply, response or ending."""
-        if isinstance(event, AuditorTurn):
+        if isinstance(event, AuditorTurn) and self._asks_facts:
+            self._fact(event)
+        elif isinstance(event, AuditorTurn):
             self._turn(event)
         elif isinstance(event, UnusableReply):
             problem = preview(event.error, 240)
@@ -131,6 +139,20 @@ class ProgressPrinter:
         self._stop_waiting()
 
     # --- parts ----------------------------------------------------------------------------------
+
+    def _fact(self, turn: AuditorTurn) -> None:
+        """Print what is asked next; the end is told when the run has finished."""
+        self._stop_waiting()
+        parsed = turn.parsed
+        if turn.closing or not parsed.should_continue:
+            return
+        self._line("")
+        self._line(
+            f"[{turn.iteration}/{self._total}] {preview(parsed.prompt_rationale, 100)}", "bold"
+        )
+        self._line(f"  opening:  {preview(parsed.next_prompt, 300)}", "cyan")
+        self._line(f"  question: {preview(parsed.question or '', 300)}", "cyan")
+        self._wait("sampling the target")
 
     def _turn(self, turn: AuditorTurn) -> None:
         self._stop_waiting()

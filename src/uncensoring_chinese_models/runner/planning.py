@@ -28,10 +28,12 @@ from uncensoring_chinese_models.runner.run import refuse_hopeless_budget, texts_
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import AuditConfig, Endpoint
     from uncensoring_chinese_models.domain import Call, Json, Price, Reservation
-    from uncensoring_chinese_models.models import Notify
+    from uncensoring_chinese_models.models import Notice, Notify
 
 PROBE = "{the auditor's next_prompt}"
 QUESTION = "{the auditor's question, or else its next_prompt}"
+FACT_OPENING = "{the opening of a fact}"
+FACT_QUESTION = "{the question of a fact}"
 TOKENS_PER_TARGET_TOKEN = 2
 """The auditor's tokenizer may need more tokens for the target's words than the target's own."""
 
@@ -47,12 +49,12 @@ def plan(config: AuditConfig, notify: Notify) -> Json:
 
 async def _plan(config: AuditConfig, notify: Notify) -> Json:
     sampler, prompt = Sampler(config), AuditorPrompt(config, None)
-    asks = config.auditor_prompt == "continuation"
-    planned = sampler.plan(1, PROBE, QUESTION if asks else None)
+    planned = sampler.plan(1, *_placeholders(config))
     prices: dict[str, Price | None] = {}
     sides = config.models
     refuse_unknown_models(config, BUILTINS)
     texts = texts_of(config)
+    notify = _once(notify)
     async with open_session() as session:
         for role, (model, endpoint) in sides.items():
             api = HttpApi(session, endpoint, read_key(endpoint, required=False))
@@ -100,6 +102,25 @@ async def _plan(config: AuditConfig, notify: Notify) -> Json:
         ],
         "output_dir": config.output_dir,
     }
+
+
+def _placeholders(config: AuditConfig) -> tuple[str, str | None]:
+    """Return what stands in the shown requests for the probe and for its question."""
+    if config.kind == "probe":
+        return FACT_OPENING, FACT_QUESTION
+    return PROBE, QUESTION if config.auditor_prompt == "continuation" else None
+
+
+def _once(notify: Notify) -> Notify:
+    """Return a notify that shows a message once: both sides may be on one server."""
+    shown: set[str] = set()
+
+    def show(notice: Notice) -> None:
+        if notice.text not in shown:
+            shown.add(notice.text)
+            notify(notice)
+
+    return show
 
 
 def _scored(config: AuditConfig, sampler: Sampler, texts: dict[str, str]) -> list[Call]:
