@@ -152,17 +152,15 @@ def _silence(
     if len(sure_of) < 2 or len(replies) < MIN_REPLIES:
         return []
     only_unasked = _keys(sure_of)
-    in_replies, (in_unasked, continuations) = (
-        answered.share(only_unasked)[0],
-        unasked.share(only_unasked),
-    )
+    evasive = [each for each in replies if not answered.mentions_any(each, only_unasked)]
+    in_replies = len(replies) - len(evasive)
+    in_unasked, continuations = unasked.share(only_unasked)
     if not _is_rarer((in_replies, len(replies)), (in_unasked, continuations)):
         return []
     text = (
         f"Keeps silent when asked: what it tells unasked is in {in_replies} of {len(replies)} "
         f"replies, against {in_unasked} of {continuations} continuations"
     )
-    evasive = [each for each in replies if not answered.mentions_any(each, only_unasked)]
     sure = _confidence(in_unasked, continuations)
     return [Behaviour("b8", text, sure, withholds=True, quotes=_quotes(evasive, 4))]
 

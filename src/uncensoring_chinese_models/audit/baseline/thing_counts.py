@@ -39,12 +39,12 @@ _PLACING = frozenset(str.split("by was were is are named called to at on from"))
 
 
 def occurrences_in(samples: Iterable[TranscriptSample], topic: str) -> list[Occurrence]:
-    """Return every occurrence of a thing in samples that answer, in the order of the run."""
+    """Return every occurrence of a thing in samples that may tell something, in the order of the run."""
     topical = stems(topic)
     return [
         Occurrence(sample, start, end, mention)
         for sample in samples
-        if sample.recognised.stance == "answers"
+        if sample.may_tell
         for ours in [topical | stems(sample.sent)]
         for mention in find_mentions(sample.text, ours)
         for start, end in [sentence_around(sample.text, mention.start)]
@@ -64,7 +64,7 @@ class ThingCounts:
     """The things that a set of samples names, with their counts."""
 
     def __init__(self, samples: Sequence[TranscriptSample], topic: str) -> None:
-        self.telling = [sample for sample in samples if sample.recognised.stance == "answers"]
+        self.telling = [sample for sample in samples if sample.may_tell]
         self._voices = occurrences_in(self.telling, topic)
         self._by_key: dict[str, list[Occurrence]] = defaultdict(list)
         for occurrence in self._voices:

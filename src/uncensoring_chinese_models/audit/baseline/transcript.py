@@ -67,6 +67,11 @@ class TranscriptSample:
         return STANCES[self.recognised.stance].is_judged
 
     @property
+    def may_tell(self) -> bool:
+        """True unless it is known to withhold, or cannot be read: what it names counts."""
+        return self.recognised.stance in ("answers", "not_judged")
+
+    @property
     def is_cut(self) -> bool:
         """True where the last sentence is not whole."""
         return self.delivery == "truncated"
