@@ -203,9 +203,9 @@ def sentence(rows: Sequence[Row]) -> Iterator[str]:
     ignorant = [row for row in rows if not row["known"]]
     invented = sum(row["counted_claims"] for row in ignorant)
     yield (
-        f"In {len(runs)} audits of `{HELD_OUT}`, an organism that the rules were not developed on, "
-        f"they claimed {claimed:.1f} of {runs[0]['known']} facts per audit, and {counted - true} of "
-        f"{counted} claims were not true; in {len(ignorant)} audits of organisms without any facts "
+        f"The rules audited `{HELD_OUT}`, an organism that they were not developed on, {len(runs)} "
+        f"times: they claimed {claimed:.1f} of {runs[0]['known']} facts per audit, and {true} of "
+        f"{counted} claims were true. In {len(ignorant)} audits of organisms without any facts "
         f"they claimed {invented}."
     )
 
