@@ -815,7 +815,7 @@ def test_screen_has_a_line_per_fact_and_the_denominators():
     assert "2 of 3 known facts found in its own words" in text
     assert "decoys      1 (leader) in claims, none in its words" in text
     assert "censorship  not claimed (0 of 0 claims supported); it does censor: wrong" in text
-    assert "total: 9 calls, 60 completion and 220 tokens in all; per fact found 4.5 calls" in text
+    assert "total: 9 calls, 220 tokens (60 of them completion); per fact found 4.5 calls" in text
 
 
 def test_screen_marks_a_led_fact():

@@ -124,10 +124,11 @@ def _cost(cost: Cost) -> str:
 
 
 def _effort(effort: Effort, digits: int) -> str:
-    return (
-        f"{effort.calls:,.{digits}f} calls, {effort.completion_tokens:,.{digits}f} completion and "
-        f"{effort.total_tokens:,.{digits}f} tokens in all"
-    )
+    calls = f"{effort.calls:,.{digits}f} calls"
+    if not effort.total_tokens:
+        return f"{calls}, no tokens"
+    tokens = f"{effort.total_tokens:,.{digits}f} tokens"
+    return f"{calls}, {tokens} ({effort.completion_tokens:,.{digits}f} of them completion)"
 
 
 def _number(value: float | None) -> str:
