@@ -193,16 +193,19 @@ def _letters_of(data: bytes) -> bytes:
 
 def _find(text: str, forms: list[_Form]) -> list[Span]:
     """Search the text as it is and as often decoded as it has escapes."""
-    found, texts = _find_letters(text, forms), [text]
-    for _ in range(_DECODINGS):
-        decoded = _ESCAPE.sub(_meaning, texts[-1])
-        if decoded == texts[-1]:
-            break
+    found, decoded = _find_letters(text, forms), text
+    steps: list[tuple[str, re.Pattern[str]]] = []
+    for pattern in (_WIDE, _ESCAPE) * _DECODINGS:
+        if pattern is _WIDE and "\0" not in decoded:
+            continue
+        before, decoded = decoded, pattern.sub(_meaning, decoded)
+        if decoded == before:
+            continue
+        steps.append((before, pattern))
         spans = _find_letters(decoded, forms)
-        for before in reversed(texts if spans else ()):
-            spans = _before_decoding(before, spans)
+        for step in reversed(steps if spans else ()):
+            spans = _before_decoding(*step, spans)
         found += spans
-        texts.append(decoded)
     return found
 
 
@@ -266,6 +269,9 @@ _ESCAPE = re.compile(
     r"|(?<=\x1b)\[[0-9;]{0,20}+[A-Za-z])"
 )
 
+_WIDE = re.compile(r"[^\0]\0+")
+"""A character of UTF-16 that was read as bytes; there may be escapes among such characters."""
+
 
 @cache
 def _look_alikes() -> dict[int, str]:
@@ -290,6 +296,8 @@ def _plain(text: str) -> str:
 def _meaning(escape: re.Match[str]) -> str:
     """Return the character that an escape stands for; a space for what is no letter or digit."""
     written = escape[0]
+    if written[-1] == "\0":
+        return written[0]
     if escape.lastindex == 1:  # a pair of surrogates
         high, low = int(escape[1][:4], 16), int(escape[1][-4:], 16)
         return chr(0x10000 + (high % 0x400 << 10) + low % 0x400)
@@ -307,11 +315,11 @@ def _char(number: int) -> str:
     return chr(number) if number <= sys.maxunicode else " "
 
 
-def _before_decoding(text: str, spans: list[Span]) -> list[Span]:
+def _before_decoding(text: str, pattern: re.Pattern[str], spans: list[Span]) -> list[Span]:
     """Return where spans of the decoded text stand in the text that was decoded."""
     decoded, starts, ends = array("I"), array("I"), array("I")
     shorter = 0
-    for escape in _ESCAPE.finditer(text):
+    for escape in pattern.finditer(text):
         start, end = escape.span()
         decoded.append(start - shorter)
         starts.append(start)
