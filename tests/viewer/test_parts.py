@@ -107,6 +107,23 @@ def test_lines_that_no_journal_has_do_no_harm(line):
     course = course_of(line + b"\n" + sent + b"\n" + sent[:9])
 
     assert (course.calls, course.in_flight, course.cost_usd) == (1, 1, 0.0)
+    assert course.last_error == ""
+
+
+@pytest.mark.parametrize(
+    ("after", "shown"),
+    [
+        (b"", "no connection to example.invalid"),
+        (b'{"type": "attempt", "call": "c", "attempt": 2, "reply": {}}\n', ""),
+        (b'{"type": "attempt", "call": "c", "attempt": 2, "error": {"message": 7}}\n', ""),
+    ],
+)
+def test_last_error_is_that_of_the_last_answer(after, shown):
+    """A run that stopped says why; an error that a later attempt mended is not told."""
+    message = b'"error": {"message": "no connection to example.invalid"}'
+    failed = b'{"type": "attempt", "call": "c", "attempt": 1, ' + message + b"}\n"
+
+    assert course_of(failed + after).last_error == shown
 
 
 # --- the version of a run -----------------------------------------------------------------------

@@ -360,6 +360,20 @@ def test_whoever_has_the_present_version_is_sent_nothing(tmp_path, ending):
         assert version not in later.body
 
 
+def test_a_run_that_stopped_shows_its_last_error(tmp_path):
+    """Whoever looks at an unfinished run reads what stopped it, as text."""
+    journal = write_run(tmp_path, "stopped", ended=False) / "journal.jsonl"
+    error = {"type": "attempt", "call": "001/target", "attempt": 1, "error": {"message": HOSTILE}}
+    with journal.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(error) + "\n")
+    with viewing(tmp_path) as viewer:
+        page = viewer.ask(f"/run/{only_id(viewer)}").body
+
+    assert "<dt>last error</dt>" in page
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert HOSTILE not in page
+
+
 def test_a_run_that_was_moved_is_missed_under_its_old_address(tmp_path):
     """It has the address of its new place; the old one says that nothing is there."""
     folder = write_run(tmp_path, "before", ended=False)

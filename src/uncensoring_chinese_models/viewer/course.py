@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.domain import MAX_USD
 from uncensoring_chinese_models.runs import whole_lines
+from uncensoring_chinese_models.text import preview
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
+
+_ERROR_WIDTH = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Course:
     """Replies of unknown cost."""
     last_at: str
     """When the last request was sent."""
+    last_error: str
+    """What the last answer said, if it was an error; else empty."""
     max_iterations: int | None
 
 
@@ -38,7 +43,7 @@ def course_of(journal: bytes) -> Course:
     lines, _ = whole_lines(journal)
     open_calls: set[tuple[str, str]] = set()
     calls = tokens = unpriced = 0
-    cost, last_at, most = Decimal(0), "", None
+    cost, last_at, last_error, most = Decimal(0), "", "", None
     for record in _records(lines):
         name = (str(record.get("call")), str(record.get("attempt")))
         if record["type"] == "header":
@@ -48,11 +53,13 @@ def course_of(journal: bytes) -> Course:
             open_calls.add(name)
         elif record["type"] == "attempt":
             open_calls.discard(name)
+            told = _mapping(record.get("error")).get("message")
+            last_error = preview(told, _ERROR_WIDTH) if isinstance(told, str) else ""
             billed, used = _billed(record)
             cost, tokens = cost + (billed or 0), tokens + used
             unpriced += billed is None and "reply" in record
     shown = most if isinstance(most, int) else None
-    return Course(calls, len(open_calls), tokens, float(cost), unpriced, last_at, shown)
+    return Course(calls, len(open_calls), tokens, float(cost), unpriced, last_at, last_error, shown)
 
 
 def _records(lines: list[bytes]) -> Iterator[Json]:

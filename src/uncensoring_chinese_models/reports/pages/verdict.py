@@ -13,6 +13,10 @@ from uncensoring_chinese_models.text import preview
 
 MAX_CLAIM_CHARACTERS = 240
 """Max characters of a claim in the verdict; the list of claims has the whole text."""
+UNFINISHED = (
+    "This run has not ended: it is still going, or it stopped and can be resumed. "
+    "These results may still change."
+)
 ENDED = {
     "budget": "The run ended early: its budget was used up.",
     "target_failed": "The run ended early: the target did not answer.",
@@ -31,7 +35,7 @@ def verdict(
         judged: the matrix of its facts, if the run was judged.
     """
     if summary is None:
-        return ["This run has not ended; these results may still change.", *_says(labels)]
+        return [UNFINISHED, *_says(labels)]
     if judged is not None:
         return [_facts(judged), *_says(labels), *_early(summary), _FACTS_REST_ON]
     if summary["kind"] == "probe":
