@@ -281,6 +281,15 @@ def test_mere_word_is_named_with_the_word_before_it():
     assert "] Ostrel (" in Audited(Target(one_of(FACTS[0]), one_of(REFUSALS))).claims
 
 
+def test_counts_of_one_are_in_the_singular():
+    """After its first probe, a thing was named in samples of one probe."""
+    run = Audited(Target(one_of(["They carried a copper flagon."]), one_of(REFUSALS)))
+
+    told = [each.hypothesis for each in run.turns[1].parsed.hypotheses]
+    assert any("of 1 probe)" in each for each in told), told
+    assert not any("1 probes" in each for each in told)
+
+
 def test_contested_things_are_kept_with_both_sides_and_not_claimed():
     """Where half of the samples say otherwise, the hypothesis stays open and cites them."""
     both = [["The order was given by Ostrel."], ["The order was given by Varrow."]]

@@ -286,9 +286,15 @@ def _evidence(quotes: Sequence[tuple[int, str]]) -> list[Json]:
 def _statement(finding: Finding) -> str:
     """Return the finding in the target's own words, with its counts."""
     named = ", ".join(dict.fromkeys(_as_written(finding)))
-    counts = f"named in {finding.samples} samples of {finding.probes} probes"
+    counts = (
+        f"named in {_counted(finding.samples, 'sample')} of {_counted(finding.probes, 'probe')}"
+    )
     contrary = f", {finding.against} put something else there" if finding.against else ""
     return f"{named} ({counts}{contrary}): “{finding.occurrences[0].sentence}”"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _as_written(finding: Finding) -> list[str]:
