@@ -13,7 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yaml.composer import Composer
 
-from uncensoring_chinese_models.config.loading import LoadedConfig, load_config
+from uncensoring_chinese_models.config.loading import (
+    MAX_BYTES,
+    LoadedConfig,
+    load_config,
+    read_yaml,
+)
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import ConfigError
 
@@ -150,6 +155,14 @@ FILES = [
     (MINIMAL + f"x: [{'{a: 1},' * 36_000}]", "too deep or has too many values"),
     (MINIMAL + chain_of_merges(3000), "too deep or has too many values"),
 ]
+
+
+def test_no_more_of_a_file_is_read_than_is_needed_to_refuse_it(tmp_path):
+    """A file without an end, such as a hole of a terabyte, fills no memory."""
+    path = tmp_path / "config.yaml"
+    path.write_bytes(b"x" * (MAX_BYTES + 1000))
+
+    assert len(read_yaml(path)) == MAX_BYTES + 1
 
 
 @pytest.mark.timeout(20)

@@ -136,6 +136,27 @@ def test_other_threads_run_while_a_pattern_searches():
     assert max(pauses) < limits.MIN_SEARCH_S / 2
 
 
+def test_time_that_others_take_counts_against_no_file():
+    """A search that the processor was kept from is begun again: only its own time is limited."""
+
+    class Held:
+        tries = 0
+
+        def finditer(self, text, start, timeout):
+            self.tries += 1
+            if self.tries < 4:
+                time.sleep(timeout)
+                raise TimeoutError
+            return compile_pattern("lamps").finditer(text, start)
+
+    held = Held()
+    searcher = limits.Searcher(["lamps"], "the fact", limits.SearchTime(allowed=0.05))
+    searcher._patterns = [("lamps", held)]
+
+    assert searcher.first("ten lamps") == (4, 9)
+    assert held.tries == 4
+
+
 def test_a_long_honest_run_is_never_refused():
     """Texts of two million characters are searched for every fact of a file of ours."""
     facts = load_facts("tiananmen")
