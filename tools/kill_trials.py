@@ -8,9 +8,9 @@ flight; no call whose reply was on disk may have been sent again; and the run mu
 kill and at its end.
 
 Each request may be struck by a fault that depends on its body alone: moderation, refusals that
-nothing explains (so that a canary follows), rate limits, bursts of 500 and 520, empty replies. Some
-kills strike while the provider holds a canary, or just after it. The trials are of five kinds, one
-after the other:
+nothing explains (so that a canary follows), rate limits, bursts of 500 and 520, empty replies, answers
+without a cost or without any count. Some kills strike while the provider holds a canary, or just
+after it. The trials are of five kinds, one after the other:
 
     faults    these faults alone
     refused   canaries are refused too, so that the run ends; then they are answered, and the run is
@@ -39,6 +39,7 @@ import sys
 import tempfile
 import threading
 import time
+import zlib
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -78,6 +79,8 @@ PORTS = re.compile(r"127\.0\.0\.1:\d+")
 HASHES = re.compile(rb"\b[0-9a-f]{64}\b")
 """The page of a run names those of its other files, the journal's among them."""
 LATENCY_S = 0.012
+SALT = b"0"
+"""With it, every fault strikes a request of the undisturbed run."""
 KINDS = ("faults", "refused", "moved", "outage", "prose")
 FAILING = ("outage", "prose")
 """The kinds in which the auditor fails in the middle."""
@@ -109,14 +112,11 @@ class Tally:
 def order_faults(served: Provider, *, outage: bool = False, refused: bool = False) -> None:
     """Make some requests always fail, and some fail a few times, whatever was asked before."""
 
-    def picked(*shares: int) -> Callable[[dict[str, Any]], bool]:
-        def strikes(body: dict[str, Any]) -> bool:
-            return not is_canary(body) and sum(str(body.get("prompt")).encode()) % 7 in shares
-
-        return strikes
+    def picked(share: int) -> Callable[[dict[str, Any]], bool]:
+        return lambda body: not is_canary(body) and number_of(body) % 8 == share
 
     def asks_auditor(share: int) -> Callable[[dict[str, Any]], bool]:
-        return lambda body: sum(str(body.get("messages")).encode()) % 3 == share
+        return lambda body: number_of(body.get("messages")) % 4 == share
 
     served.heal()
     served.fail(
@@ -139,6 +139,13 @@ def order_faults(served: Provider, *, outage: bool = False, refused: bool = Fals
     served.fail("500", api="chat", when=asks_auditor(0), billed=True, **bursts)
     served.fail("520", api="chat", when=asks_auditor(1), **bursts)
     served.fail("empty_blank_finish", api="chat", when=asks_auditor(2), **bursts)
+    served.fail("usage_missing", api="completions", times=None, when=picked(7))
+    served.fail("cost_missing", api="chat", times=None, when=asks_auditor(3))
+
+
+def number_of(asked: Any) -> int:
+    """Return a number that follows from what is asked alone."""
+    return zlib.crc32(SALT + json.dumps(asked, sort_keys=True).encode())
 
 
 def turns_in(body: dict[str, Any]) -> int:
