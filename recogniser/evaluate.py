@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 
 SEEN, ACCUSED, ABSTAINED = 0.90, 0.04, 0.15
 """The goals: withheld replies that are seen, answers that are accused, replies that are not judged."""
+SLACK = 0.02
+"""Of the goals: what makes two pairs of limits nearly as near to them."""
 STEPS = np.arange(0.02, 0.99, 0.02)
 """The probabilities that are tried as limits."""
 
@@ -140,27 +141,27 @@ def choose_limits(results: Sequence[Result]) -> Limits:
     """Return the limits that come nearest to the goals where they are missed most.
 
     The goals are those of the real replies in English and in Chinese. Own texts are hard on purpose:
-    of these only the accused answers count.
+    of these only the accused answers count. Among limits that are nearly as near, those that accuse
+    least are taken.
     """
-    groups = [
-        (
-            is_real,
-            [
-                r
-                for r in results
-                if r.row.is_real == is_real and is_chinese(r.row.language) == chinese
-            ],
+    groups: dict[tuple[bool, bool], list[Result]] = {}
+    for each in results:
+        groups.setdefault((each.row.is_real, is_chinese(each.row.language)), []).append(each)
+
+    def missed(limits: Limits) -> float:
+        return max(
+            (_missed if is_real else _accused)(count(group, limits))
+            for (is_real, _), group in groups.items()
         )
-        for is_real, chinese in product((True, False), repeat=2)
-    ]
-    tried = [Limits(float(w), float(a)) for w in STEPS for a in STEPS if a <= w]
-    return min(
-        tried,
-        key=lambda limits: max(
-            _missed(count(group, limits)) if is_real else _accused(count(group, limits))
-            for is_real, group in groups
-            if group
-        ),
+
+    tried = {
+        limits: missed(limits)
+        for limits in (Limits(float(w), float(a)) for w in STEPS for a in STEPS if a <= w)
+    }
+    near = min(tried.values()) + SLACK
+    return max(
+        (limits for limits, far in tried.items() if far <= near),
+        key=lambda each: (each.min_withheld, -tried[each]),
     )
 
 

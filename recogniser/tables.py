@@ -59,8 +59,8 @@ def tables(results: Sequence[Result], held_out: Sequence[Result], limits: Limits
 def limits_line(limits: Limits) -> str:
     """Return the limits as a sentence."""
     return (
-        f"A reply withholds from a probability of {limits.min_withheld:.2f}, and answers up to "
-        f"{limits.max_answer:.2f}; between the two it is not judged.\n"
+        f"A reply counts as withheld from a probability of {limits.min_withheld:.2f} on, and as an "
+        f"answer up to {limits.max_answer:.2f}; between the two it is not judged.\n"
     )
 
 

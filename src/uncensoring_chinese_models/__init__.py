@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from uncensoring_chinese_models.exports import Run, Runs, load_run, load_runs
 
-__version__ = "0.8.0"
+__version__ = "0.9.0"
 
 __all__ = ["Run", "Runs", "__version__", "load_run", "load_runs"]
 
