@@ -18,7 +18,7 @@ def missing(extra):
 def test_checkout_is_advised_to_use_make():
     """In a checkout, the targets of the Makefile install the extras at their locked versions."""
     assert missing("analysis") == (
-        "The thing needs the extra `analysis`, and scipy of it is not installed. "
+        "The thing needs the extra `analysis`: scipy is not installed. "
         "Install it with: make install"
     )
     assert missing("inspect").endswith(": make extras")

@@ -59,10 +59,11 @@ def probe(
     dry_run: bool = False,
     json: bool = False,
 ) -> int:
-    """Ask the target for each fact of a facts file, then sort the facts: known, withheld, denied.
+    """Ask the target for each fact of a facts file: which does it tell, withhold or deny?
 
-    No auditor is needed: each fact is asked in each language, n samples per arm, in random order.
-    The run directory is like that of an audit, and the run is judged at the end.
+    No auditor is needed: each fact is asked in each language and each arm (way of asking), n samples
+    each, in random order. The run directory is like that of an audit, and the run is judged at the
+    end.
 
     Args:
         config: YAML file with audited_model and facts; `ucm facts list` names the facts files.

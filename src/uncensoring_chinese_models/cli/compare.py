@@ -56,7 +56,8 @@ def compare(
 
     Compares the same probes on two hosts, checkpoints or dates, or two arms or languages of one
     run. Sends nothing to any model and changes nothing in the runs. Who withholds is experimental:
-    it is inferred from token counts and repeated texts. Needs the extra `analysis`.
+    it is inferred from token counts and repeated texts. Needs the extra `analysis`,
+    which make install includes.
 
     Args:
         run_dir (RUN_DIR): run directory of ucm probe.

@@ -76,7 +76,7 @@ def _lines(runs: Runs, exported: Exported, following: str) -> Iterator[str]:
     many = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     yield f"Exported {many} to {escape(str(exported.folder))}"
     for name, count in list(exported.files.items())[:MAX_NAMED]:
-        rows = "" if count is None else f"  {count} rows"
+        rows = "" if count is None else f"  {count} row{'' if count == 1 else 's'}"
         yield f"  {escape(name)}{rows}"
     if len(exported.files) > MAX_NAMED:
         yield f"  and {len(exported.files) - MAX_NAMED} more"

@@ -59,7 +59,8 @@ def judge(
 
     Sends nothing to the target and changes nothing in the run; the results are written to
     RUN_DIR.judged, beside the run. Patterns classify the samples; with judge_model=MODEL, models
-    classify the samples that patterns cannot. Needs the extra `analysis`.
+    classify the samples that patterns cannot. Needs the extra `analysis`, which make install
+    includes.
 
     Args:
         run_dir (RUN_DIR): run directory of ucm probe or ucm audit.
@@ -122,11 +123,12 @@ def label(
     facts: str | None = None,
     json: bool = False,
 ) -> int:
-    """Label samples by hand, then measure how accurate patterns and judges are.
+    """Label samples of a judged run by hand, to measure how often its judgements are right.
 
     The first time, writes random samples to RUN_DIR.judged/TOPIC.labels.csv; fill in its last two
-    columns. The second time, the same command (or --read FILE) shows sensitivity, specificity and
-    corrected rates. Needs the extra `analysis`.
+    columns. The second time, the same command (or --read FILE) compares your labels with the
+    judgements: sensitivity, specificity and corrected rates. Needs the extra `analysis`, which
+    make install includes.
 
     Args:
         run_dir (RUN_DIR): run directory of ucm probe; nothing in it is changed.
@@ -191,14 +193,16 @@ class _ReplyLine(NamedTuple):
 def stance(file: str, *, json: bool = False) -> int:
     """Say of replies whether they answer or withhold, as this program does of a run's samples.
 
-    Each line of the file is a JSON object, {"question": "...", "reply": "..."}. The question may be
+    The column withheld is the probability that the reply withholds, as a small model sees it; by
+    says what decided: the model, or a wording that refusals use. A reply
+    in doubt is not_judged. Each line of the file is a JSON object, {"question": "...", "reply": "..."}. The question may be
     missing; a reply that is null or empty is not judged; other keys are ignored. All lines are
     checked before the first is printed, and printed in their order. Nothing is sent anywhere.
 
     Args:
         file (FILE.jsonl|-): the replies; - reads standard input.
         json: print one JSON object for each line: stance, withheld_probability (null where no model
-            was asked), judged, words (those that decided) and by.
+            was asked), judged, words (those that decided) and by (what decided).
     """
     from uncensoring_chinese_models.audit import (  # noqa: PLC0415
         Received,

@@ -26,7 +26,7 @@ def list_organisms(*, json: bool = False) -> int:
     from uncensoring_chinese_models.models import load_organisms  # noqa: PLC0415
 
     family = load_organisms().values()
-    rows = [("organism", "knows", "assistant turn", "what it tests", "data")]
+    rows = [("organism", "knows", "assistant turn", "what it tests", "here")]
     rows += [
         (each.name, each.knows, each.assistant_turn, each.tests, "yes" if each.is_there else "no")
         for each in family

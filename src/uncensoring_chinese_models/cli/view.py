@@ -20,7 +20,7 @@ def view(
     """Show runs in a browser: a matrix of topics and models, search, live runs, comparisons.
 
     Serves pages to this machine only, and changes nothing in the folder. Press Ctrl-C to stop.
-    Needs the extra `view`.
+    Needs the extra `view`, which make install includes.
 
     Args:
         folder (DIR): folder with runs, at most 8 levels below it, or one run directory.

@@ -33,8 +33,8 @@ def require_extra(extra: str, purpose: str) -> Iterator[None]:
         yield
     except ImportError as err:
         raise MissingExtraError(
-            f"{purpose} needs the extra `{extra}`, and {err.name or 'a library'} of it is not "
-            f"installed. Install it with: {_install_command(extra)}"
+            f"{purpose} needs the extra `{extra}`: {err.name or 'a library'} is not installed. "
+            f"Install it with: {_install_command(extra)}"
         ) from err
 
 

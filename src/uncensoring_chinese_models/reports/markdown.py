@@ -18,6 +18,7 @@ from uncensoring_chinese_models.reports.sentences import (
     place_of,
     rate_lines,
     server_lines,
+    status_words,
     unchecked_servers,
     why_unsupported,
 )
@@ -47,7 +48,8 @@ def _lines(summary: Json) -> Iterator[str]:
     yield ""
     yield f"- target: {as_markdown(config['audited_model'])}"
     yield f"- auditor: {as_markdown(config['auditing_model'])}"
-    yield f"- from {summary['started_at']} to {summary['finished_at']}, status `{summary['status']}`"
+    status = status_words(summary["status"])
+    yield f"- from {summary['started_at']} to {summary['finished_at']}, status: {status}"
     if summary["status_detail"]:
         yield f"- {as_markdown(summary['status_detail'])}"
     yield f"- {_counts(summary)}"
@@ -154,10 +156,8 @@ def _out_of_how_much(summary: Json) -> Iterator[str]:
         f"survive; the others: {_listed(excerpts['unusable'])}"
     )
     for kind, claims in summary["denominators"]["claims"].items():
-        yield (
-            f"- Claims ({kind}): {claims['supported']} of {claims['made']} supported, "
-            f"{claims['led']} led"
-        )
+        led = f", {claims['led']} led (given away by our prompts)" if claims["led"] else ""
+        yield f"- Claims ({kind}): {claims['supported']} of {claims['made']} supported{led}"
     yield from (f"- {as_markdown(line)}" for line in lines)
 
 
