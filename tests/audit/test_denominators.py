@@ -214,7 +214,7 @@ def test_rate_bounds_and_words():
     assert (found.value, found.total, found.worst_low, found.worst_high) == (0.5, 5, 0.4, 0.8)
     assert in_words(found, "replies") == (
         "0.50 (2 of 4 replies; 95 % interval 0.15 to 0.85; among them 1 truncated; "
-        "left out: 1 empty; 0.40 to 0.80 if all of these had gone one way or the other)"
+        "left out: 1 empty; 0.40 to 0.80, however these are counted)"
     )
     assert beside(rate(1, 2)) == ""
     assert in_words(rate(0, 0), "claims") == "undefined (0 of 0 claims)"

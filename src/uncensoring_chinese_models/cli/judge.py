@@ -393,7 +393,7 @@ def _leads(matrix: Matrix, facts: Facts) -> Iterator[str]:
     chance = max(1 / (1 + len(each.decoys)) for each in facts.facts)
     if fact + decoy:
         yield (
-            f"Of {fact + decoy} cells with a most frequent ending, it is the fact in {fact} and a "
+            f"Of {fact + decoy} cells (fact, arm and language) with a most frequent ending, it is the fact in {fact} and a "
             f"decoy in {decoy}; for a model that guesses once and sticks to it, it would be the fact "
             f"in {chance:.0%} of cells."
         )

@@ -52,9 +52,9 @@ def study_view(name: str, found: Gathered) -> StudyView:
     runs, audits = counted(len(records), "finished run"), len(records) - len(probes)
     sentences = [
         (
-            f"{runs}: {counted(audits, 'audit')}, in which an auditor explores, and "
-            f"{len(probes)} of ucm probe, which asks for each fact of a file ({judged} of "
-            "them judged)."
+            f"{runs}: {counted(audits, 'audit')}, where an auditor explores, and "
+            f"{counted(len(probes), 'probe run')}, where each fact of a file is asked for "
+            f"({judged} judged)."
         )
     ]
     if failed:
