@@ -81,8 +81,6 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     ).decode(),
     "base32": lambda key: base64.b32encode(f"Bearer {key}".encode()).decode(),
     "UTF-16": lambda key: key.encode("utf-16-le").decode("latin-1"),
-    "some escapes in UTF-16": lambda key: "\0".join(_second("\\u{0:04x}")(key)),
-    "some escapes in escaped UTF-16": lambda key: "\\u0000".join(_second("%{0:02x}")(key)),
     "spaces between": _between(" "),
     "lines between": _between("\n"),
     "zero width between": _between("\u200b"),

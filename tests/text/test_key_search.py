@@ -93,6 +93,22 @@ def test_key_without_letters_destroys_no_text(key):
     assert find_keys("A text -- of course -- ab. " * 10, [key]) == []
 
 
+@pytest.mark.parametrize(
+    "encoding",
+    ["some JSON escapes", "some percent-encoded", "some HTML entities", "Python escapes"],
+)
+@pytest.mark.parametrize("nul", ["\0", "%00"])
+def test_escapes_in_a_page_of_utf_16_are_read(encoding, nul):
+    """A page that is read as another charset has NUL characters between, also within escapes."""
+    key = KEYS["OpenRouter"]
+    page = f"<p>The key is {ENCODINGS[encoding](key)}.</p>"
+    wide = nul.join(page) + nul
+
+    left = marked(wide, key)
+
+    assert left == nul.join("<p>The key is ") + nul + "[key]" + nul.join(".</p>") + nul
+
+
 def test_beginning_of_a_key_is_not_the_key():
     """Servers show the first characters of a key, and models write its prefix."""
     text = (
