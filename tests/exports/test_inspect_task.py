@@ -11,6 +11,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import anyio
 import pytest
 
 from tests.support import (
@@ -32,6 +33,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),  # of Inspect's own imports
 ]
 log = pytest.importorskip("inspect_ai.log")
+inspect_task = pytest.importorskip("uncensoring_chinese_models.exports.inspect_task")
 
 
 @pytest.fixture
@@ -156,3 +158,19 @@ def test_task_without_a_config_is_refused(tmp_path, installed):
 
     assert done.returncode != 0
     assert "-T config=FILE" in done.stdout + done.stderr
+
+
+def test_audit_gets_the_keys_of_its_config_and_no_others(tmp_path, monkeypatch):
+    """Inspect holds keys of many providers; the process of the audit gets what its config names."""
+    monkeypatch.setenv("AUDIT_KEY", "a-key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "another-key")
+    monkeypatch.setenv("LD_PRELOAD", "")
+    with audited_provider() as provider:
+        side = {"base_url": provider.base_url, "api_key_env": "AUDIT_KEY"}
+        config = write_config(tmp_path, make_config(provider, audited_endpoint=side))
+    words = [sys.executable, "-c", "import json, os; print(json.dumps(dict(os.environ)))"]
+
+    given = anyio.run(inspect_task._ended, words, str(tmp_path), inspect_task._environment(config))
+
+    assert given["AUDIT_KEY"] == "a-key"
+    assert {"ANTHROPIC_API_KEY", "LD_PRELOAD", "OPENROUTER_API_KEY"}.isdisjoint(given)
