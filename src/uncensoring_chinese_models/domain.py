@@ -378,6 +378,10 @@ class Price:
     request_usd: Decimal = Decimal(0)
 
 
+FREE = Price(Decimal(0), Decimal(0))
+"""The price of a model that runs on this machine."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reservation:
     """The most that one attempt can cost; ``usd`` is None where the price is unknown."""

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from tests.truths import organism
 from uncensoring_chinese_models.config.settings import AuditConfig
+from uncensoring_chinese_models.domain import FREE
 from uncensoring_chinese_models.errors import ConfigError, LocalModelError
 from uncensoring_chinese_models.models import connect as sides
 from uncensoring_chinese_models.models.local import catalogue, launch
@@ -221,7 +222,7 @@ async def test_builtin_auditor_is_a_side_like_any_other():
     async with sides.connect_models(chosen, ECHO, lambda notice: None) as (auditor, target):
         assert isinstance(auditor.api, Echo)
         assert auditor.api.settings is chosen
-        assert auditor.price == sides.FREE
+        assert auditor.price == FREE
         assert target.price is not None
 
 

@@ -11,6 +11,7 @@ import time
 import zipfile
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -296,6 +297,67 @@ def test_another_server_of_judges_is_named(run):
     assert any(
         "asks https://elsewhere.example/v1, which is the server of none" in f for f in failures
     )
+
+
+JUDGES_LINES = {
+    "no cost": (
+        "sent",
+        lambda r: r["reserved"].update(usd="0"),
+        "reserves another amount than its request takes at most ($",
+    ),
+    "fewer tokens": (
+        "sent",
+        lambda r: r["reserved"].update(tokens=1),
+        "reserves another amount than its request takes at most ($",
+    ),
+    "another judge": ("sent", lambda r: r.update(model="c/d"), "goes to a/b as a judge"),
+    "another role": ("sent", lambda r: r.update(role="target"), "goes to a/b as a judge"),
+    "another price": (
+        "header",
+        lambda r: r["prices"].update({"a/b": ["0", "0", "0"]}),
+        "gives another price for the judge a/b than its settings",
+    ),
+    "another server": (
+        "header",
+        lambda r: r["servers"].update({"a/b": "https://elsewhere.example/v1"}),
+        "gives another server for the judge a/b than its settings",
+    ),
+    "a date before the start": (
+        "sent",
+        lambda r: r.update(at="2001-01-01T00:00:00Z"),
+        "is dated 2001-01-01T00:00:00Z, before the run began",
+    ),
+    "an answer before the start": (
+        "attempt",
+        lambda r: r["reply"].update(finished_at="2001-01-01T00:00:00Z"),
+        "is dated 2001-01-01T00:00:00Z, before the run began",
+    ),
+    "an end before the start": (
+        "footer",
+        lambda r: r.update(finished_at="2001-01-01T00:00:00Z"),
+        "is dated 2001-01-01T00:00:00Z, before the run began",
+    ),
+    "no date": ("sent", lambda r: r.update(at="yesterday"), "has a date that is none"),
+}
+
+
+@pytest.mark.parametrize(("kind", "change", "says"), JUDGES_LINES.values(), ids=JUDGES_LINES)
+def test_line_of_judges_that_cannot_be_true_is_named(run, kind, change, says):
+    """Prices, servers, reservations, names and dates are compared as in the journal of a run."""
+    seen: list[dict[str, Any]] = []
+
+    def forge(record):
+        is_first = record["type"] == kind and not seen
+        if is_first and "a/b" in record.get("call", "a/b"):
+            seen.append(record)
+            change(record)
+
+    rewrite(beside(run), forge)
+
+    assert seen
+    verdict, failures = judgements(run)
+    assert verdict == "wrong"
+    assert any("journal.jsonl: line " in each and says in each for each in failures)
 
 
 def test_forged_reply_of_a_judge_shows_in_its_judgement(run):

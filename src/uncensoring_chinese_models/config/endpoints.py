@@ -23,7 +23,7 @@ from pydantic import (
 
 from uncensoring_chinese_models.config.addresses import is_this_machine
 from uncensoring_chinese_models.config.presets import PRESETS, Preset, PresetName
-from uncensoring_chinese_models.domain import Price
+from uncensoring_chinese_models.domain import FREE, Price
 
 OPENROUTER_HOST = "openrouter.ai"
 OPENROUTER_KEY = "OPENROUTER_API_KEY"
@@ -181,6 +181,13 @@ class Endpoint(Settings):
     def preset_name(self) -> PresetName:
         """The name of the preset that applies."""
         return self.preset or ("openrouter" if self.base_url is None else "openai_compatible")
+
+    @property
+    def known_price(self) -> Price | None:
+        """The price that needs no asking: the one given, and nothing for a model of this machine."""
+        if self.traits.is_ours:
+            return FREE
+        return None if self.price is None else self.price.per_token()
 
     @property
     def traits(self) -> Preset:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.config import AuditConfig, read_key, refuse_keys_in, server_of
-from uncensoring_chinese_models.domain import Price
+from uncensoring_chinese_models.domain import FREE, Price
 from uncensoring_chinese_models.errors import (
     ClientError,
     ConfigError,
@@ -45,8 +44,6 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.models.protocols import CallRecord, Notify
 
 _Connect = Callable[["Endpoint", str | None], HttpApi]
-FREE = Price(Decimal(0), Decimal(0))
-"""The price of a model that runs on this machine."""
 Builtins = Mapping[str, Callable[[AuditConfig], ModelClient]]
 """Built-in auditors, by the name after ``builtin/``; they follow rules in this process."""
 
@@ -259,10 +256,8 @@ async def find_price(
     api: HttpApi, endpoint: Endpoint, model: str, notify: Notify, *, explain: bool = False
 ) -> Price | None:
     """Return the price of the model: from the config, else from the server's list, else None."""
-    if endpoint.traits.is_ours:
-        return FREE
-    if endpoint.price is not None:
-        return endpoint.price.per_token()
+    if endpoint.known_price is not None:
+        return endpoint.known_price
     try:
         listed = await api.catalogue()
     except ClientError as err:

@@ -48,6 +48,7 @@ from uncensoring_chinese_models.runs import (
     is_judged_file,
     judged_sha256,
     parse_run,
+    prices_from_json,
     survey,
 )
 
@@ -226,20 +227,21 @@ class _FromJournal:
     """Answers the calls of judges from their journal, and keeps which were made."""
 
     def __init__(self, journal: Recording) -> None:
-        self.asked: set[str] = set()
+        self.asked: dict[str, str] = {}
+        """The calls that were made, with the models that they go to."""
         self.missing: list[str] = []
         self._journal = journal
 
     async def complete(self, call: Call) -> Reply:
         """Return the recorded answer; a missing one is a failed call, so that the others are made."""
         name = str(call.key)
-        self.asked.add(name)
+        self.asked[name] = call.body["model"]
         held = self._journal.answer(call)
         if isinstance(held, Reply):
             return held
         rejected = held or self._journal.rejected.get(name)
         if rejected is not None and needs_canary(call, rejected):
-            self.asked.add(str(canary_of(call).key))
+            self.asked[str(canary_of(call).key)] = call.body["model"]
         if held is not None:
             raise held
         if rejected is not None and call.opens and "response_format" in call.body:
@@ -303,6 +305,7 @@ def _replay_judging(files: RunFiles, judging: _Judging, topics: set[str], found:
     journal.load(judging.journal)
     client = _FromJournal(journal)
     results = asyncio.run(replay_judges(task, sent, client, journal.attempts))
+    _check_process(judging, judges, found)
     _check_sent(judging, judges, journal, client.asked, found)
     if not judging.has_ended:
         return
@@ -316,11 +319,25 @@ def _replay_judging(files: RunFiles, judging: _Judging, topics: set[str], found:
     topics.add(subject.facts.topic)
 
 
+def _check_process(judging: _Judging, judges: Sequence[JudgeModel], found: Rejudged) -> None:
+    """Compare the prices and servers of a judging with those that its settings give."""
+    prices, servers = prices_from_json(judging.record["prices"]), judging.record["servers"]
+    for judge in judges:
+        differing = []
+        if judge.endpoint.known_price not in (None, prices[judge.model]):
+            differing.append("price")
+        if servers[judge.model] != server_of(judge.model, judge.endpoint):
+            differing.append("server")
+        for what in differing:
+            problem = f"gives another {what} for the judge {judge.model} than its settings"
+            found.wrong.append(JudgedFinding(JOURNAL, f"line {judging.line}", problem))
+
+
 def _check_sent(
     judging: _Judging,
     judges: Sequence[JudgeModel],
     journal: Recording,
-    asked: set[str],
+    asked: Mapping[str, str],
     found: Rejudged,
 ) -> None:
     """Compare each request that a judging sent with those that follow from the run."""
@@ -329,8 +346,13 @@ def _check_sent(
         call, problem = each["call"], ""
         if call not in asked or each["request"] != journal.last_request(call):
             problem = f"call {call} does not follow from the run and from what is judged"
+        elif (each["role"], each["model"]) != ("judge", asked[call]):
+            problem = f"call {call} goes to {asked[call]} as a judge, which the line does not say"
         elif each["server"] not in servers:
             problem = f"asks {each['server']}, which is the server of none of these judges"
+        elif line in journal.reservations.wrong:
+            expected = journal.reservations.wrong[line]
+            problem = f"reserves another amount than its request takes at most ({expected})"
         if problem:
             found.wrong.append(JudgedFinding(JOURNAL, f"line {line}", problem))
 

@@ -285,7 +285,8 @@ class Recording(Journal):
             if held is None or sent.request != held.request:
                 continue  # another request of this name, before the run was resumed
             found = sent.reserved
-            expected = worst_case(call, sent.prices.get(call.key.role))
+            named = call.body["model"] if call.key.role == "judge" else call.key.role
+            expected = worst_case(call, sent.prices.get(named))
             if found == expected:
                 self.reservations.right.add(sent.line)
             else:

@@ -14,6 +14,7 @@ from uncensoring_chinese_models.runs import (
 from uncensoring_chinese_models.verify.checks import RunCheck, broken_lines
 from uncensoring_chinese_models.verify.compare_files import Failure
 from uncensoring_chinese_models.verify.diff import differences, parse_json
+from uncensoring_chinese_models.verify.record import Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runs import RunTree
 
 JOURNAL = "journal.jsonl"
+_DATES = ("started_at", "at", "finished_at")
+"""What lines call their dates."""
 
 
 class JudgementsCheck(NamedTuple):
@@ -51,7 +54,7 @@ def check_judgements(tree: RunTree) -> JudgementsCheck | None:
     from uncensoring_chinese_models.runner import rejudge  # noqa: PLC0415 -- loads page code
 
     broken = _broken(own, place)
-    check.failures += broken
+    check.failures += broken or _misdated(own, place)
     found = rejudge(tree.files, own, has_journal=not broken)
     check.failures += _failures(found.wrong, place)
     check.not_done += _failures(found.not_done, place)
@@ -79,6 +82,20 @@ def _broken(own: dict[str, bytes], place: str) -> list[Failure]:
         lines, _ = whole_lines(own[JOURNAL])
         return [Failure(place + JOURNAL, one.where, one.problem) for one in broken_lines(lines)]
     return []
+
+
+def _misdated(own: dict[str, bytes], place: str) -> list[Failure]:
+    """Return the lines of the judges' journal whose dates cannot be true."""
+    times, found = Times(), []
+    for number, record in enumerate(survey(own.get(JOURNAL, b"")).records, start=1):
+        told = record.get("reply") or record.get("error") or record
+        dates = [told[name] for name in _DATES if name in told]
+        try:
+            problems = [times.read(date, number)[1] for date in dates]
+        except (TypeError, ValueError):
+            problems = ["has a date that is none"]
+        found += [Failure(place + JOURNAL, f"line {number}", each) for each in problems if each]
+    return found
 
 
 def _failures(findings: Iterable[JudgedFinding], place: str) -> list[Failure]:

@@ -23,6 +23,8 @@ from uncensoring_chinese_models.verify.compare_files import Failure
 from uncensoring_chinese_models.verify.diff import json_differences
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from uncensoring_chinese_models.domain import Json
     from uncensoring_chinese_models.runner import Replayed
     from uncensoring_chinese_models.runs import RunTree
@@ -63,10 +65,47 @@ def check_record(tree: RunTree, replayed: Replayed | None, now: datetime | None 
     lines.check_replayed()
     check.failures = [Failure(JOURNAL, where, problem) for where, problem in lines.failures]
     check.said = (
-        f"{lines.dated} dates, {lines.attempts_seen} servers and reservations compared with the "
+        f"{lines.times.dated} dates, {lines.attempts_seen} servers and reservations compared with the "
         f"settings in force; {len(replayed.reservations.right)} reservations computed again"
     )
     return Recorded(check, list(lines.notes(now or datetime.now(UTC))))
+
+
+class Times:
+    """The times of the lines of a journal, read one after the other."""
+
+    def __init__(self) -> None:
+        self.dated = 0
+        self._began: datetime | None = None
+        self._latest: tuple[datetime, int] | None = None
+
+    def read(self, text: Any, number: int) -> tuple[datetime, str]:
+        """Return the time of a line, and what is wrong with it; the first one is the beginning.
+
+        Raises:
+            ValueError, TypeError: it is no time.
+        """
+        found, problem = datetime.strptime(text, _TIME).replace(tzinfo=UTC), ""
+        self.dated += 1
+        if self._began is None or self._latest is None:
+            self._began = found
+        elif found < self._began - TOLERANCE:
+            began = self._began.strftime(_TIME)
+            problem = f"is dated {text}, before the run began ({began})"
+        elif found < self._latest[0] - TOLERANCE:
+            latest = self._latest[0].strftime(_TIME)
+            problem = f"is dated {text}, before line {self._latest[1]} ({latest})"
+        if self._latest is None or found >= self._latest[0]:
+            self._latest = found, number
+        return found, problem
+
+    def in_future(self, now: datetime) -> Iterator[str]:
+        """Say which line is dated in the future; the clock of the reader may be wrong."""
+        if self._latest is not None and self._latest[0] > now + TOLERANCE:
+            yield (
+                f"Line {self._latest[1]} of the journal is dated {self._latest[0].strftime(_TIME)}, "
+                "in the future by the clock of this machine."
+            )
 
 
 class JournalLines(Journal):
@@ -75,13 +114,11 @@ class JournalLines(Journal):
     def __init__(self, replayed: Replayed) -> None:
         super().__init__(Path(JOURNAL), lambda: "")
         self.failures: list[tuple[str, str]] = []
-        self.dated = 0
         self.attempts_seen = 0
         self._replayed = replayed
         self._settings: AuditConfig | None = None
         self._prices: dict[str, Price | None] = {}
-        self._began: datetime | None = None
-        self._latest: tuple[datetime, int] | None = None
+        self.times = Times()
         self._in_flight: dict[tuple[str, int], datetime] = {}
         self._spent = Reservation(Decimal(0), 0)
         """All charges so far; an attempt without a result counts as much as was reserved for it."""
@@ -104,12 +141,7 @@ class JournalLines(Journal):
 
     def notes(self, now: datetime) -> list[str]:
         """Return what is odd, but can be true."""
-        found = []
-        if self._latest is not None and self._latest[0] > now + TOLERANCE:
-            found.append(
-                f"Line {self._latest[1]} of the journal is dated {self._latest[0].strftime(_TIME)}, "
-                "in the future by the clock of this machine."
-            )
+        found = list(self.times.in_future(now))
         over, billed = self._over_cap(self._spent), self._on_overcharges()
         if over:
             why = billed or "the cap was lowered when the run was resumed"
@@ -151,7 +183,7 @@ class JournalLines(Journal):
             checks[kind](record, number)
 
     def _check_header(self, record: Json, number: int) -> None:
-        self._began = self._date(record["started_at"], number)
+        self._date(record["started_at"], number)
         self._check_process(record, number)
         if self._settings is not None and record["kind"] != self._settings.kind:
             self.add(number, f"says that the run is of the kind {record['kind']!r}")
@@ -178,9 +210,7 @@ class JournalLines(Journal):
         self._settings, self._prices = config, prices_from_json(record["prices"])
         for role, (model, endpoint) in config.models.items():
             price = self._prices[role]
-            known = endpoint.price.per_token() if endpoint.price else None
-            known = Price(Decimal(0), Decimal(0)) if endpoint.traits.is_ours else known
-            if known is not None and price != known:
+            if endpoint.known_price not in (None, price):
                 self.add(number, f"gives another price for the {role} than its config")
             if record["servers"][role] != server_of(model, endpoint):
                 self.add(number, f"gives another server for the {role} than its config")
@@ -248,16 +278,9 @@ class JournalLines(Journal):
 
     def _date(self, text: Any, number: int) -> datetime:
         """Return a time; add a failure if it is before the run began, or before an earlier line."""
-        found = datetime.strptime(text, _TIME).replace(tzinfo=UTC)
-        self.dated += 1
-        if self._began is not None and found < self._began - TOLERANCE:
-            began = self._began.strftime(_TIME)
-            self.add(number, f"is dated {text}, before the run began ({began})")
-        elif self._latest is not None and found < self._latest[0] - TOLERANCE:
-            latest = self._latest[0].strftime(_TIME)
-            self.add(number, f"is dated {text}, before line {self._latest[1]} ({latest})")
-        if self._latest is None or found >= self._latest[0]:
-            self._latest = found, number
+        found, problem = self.times.read(text, number)
+        if problem:
+            self.add(number, problem)
         return found
 
     def _spend(self, amount: Reservation, sign: int) -> None:
