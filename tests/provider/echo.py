@@ -115,6 +115,10 @@ APART: Mapping[str, Callable[[str], str]] = {
     "halves of reversed base64": lambda key: "{} or {}".format(*_halves(_b64("")(key)[::-1])),
     "halves of hex": lambda key: "{} or {}".format(*_halves(key.encode().hex())),
     "halves of base64": lambda key: "{} or {}".format(*_halves(_b64("")(key))),
+    "events of a stream": lambda key: "".join(
+        f'data: {{"object": "chunk", "choices": [{{"delta": {{"content": "{part}"}}}}]}}\n\n'
+        for part in (key[at : at + 5] for at in range(0, len(key), 5))
+    ),
     "lines": lambda key: "\n".join(f"{at:04} {key[at : at + 16]}" for at in range(0, len(key), 16)),
     "hex dump with text": lambda key: "\n".join(
         f"{at:08x}  {key[at : at + 16].encode().hex(' ')}  |{key[at : at + 16]}|"
@@ -143,6 +147,8 @@ def traces(content: bytes, key: str) -> list[str]:
         if any(block in text for block in blocks):  # each piece holds one, and it is seldom there
             pieces = (each[at : at + _PIECE] for at in range(len(key) - _PIECE + 1))
             found += ["a piece"] * any(piece in text for piece in pieces)
+    events = "".join(re.findall(r'content\\*": \\*"([^"\\]*)', text))
+    found += ["events of a stream"] * (key in events)
     runs = set(re.findall(r"[A-Za-z0-9+/_-]{20,}", text))
     decoded = [_decoded(run[at:]) for run in runs for at in range(4)]
     found += ["base64"] * any(key.encode() in each for each in decoded)

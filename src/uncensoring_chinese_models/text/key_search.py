@@ -16,11 +16,11 @@ import re
 import sys
 import unicodedata
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from html.entities import html5
-from itertools import compress
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def find_keys(text: str, keys: Iterable[str], *, in_pieces: bool = True) -> list
             out of its middle, a key would no longer be found whole.
     """
     forms = [form for key in keys for form in _forms(key) if in_pieces or not form.is_piece]
-    return _merged(_find(text, forms)) if forms else []
+    return _merged([*_find(text, forms), *_find_in_values(text, forms)]) if forms else []
 
 
 def replace_spans(texts: list[str], spans: list[Span], mark: str) -> list[str]:
@@ -209,6 +209,25 @@ def _find(text: str, forms: list[_Form]) -> list[Span]:
     return found
 
 
+def _find_in_values(text: str, forms: list[_Form]) -> list[Span]:
+    """Return where a key is spread over the values of one name, as over the events of a stream."""
+    by_name: dict[str, list[Span]] = {}
+    for value in _VALUE.finditer(text):
+        before = text[max(0, value.start() - _MAX_NAME) : value.start()].rstrip("\\")
+        by_name.setdefault(before.rpartition('"')[2], []).append(value.span(1))
+    found: list[Span] = []
+    for places in by_name.values():
+        joined = "".join(text[start:end] for start, end in places)
+        spans = _find(joined, forms) if len(places) > 1 else []
+        begins = list(accumulate((end - start for start, end in places), initial=0))
+        for first, last in _merged(spans):
+            for number in range(bisect_right(begins, first) - 1, bisect_left(begins, last)):
+                start, end = places[number]
+                shift = start - begins[number]
+                found.append((max(start, first + shift), min(end, last + shift)))
+    return [span for span in found if span[0] < span[1]]
+
+
 def _find_letters(text: str, forms: list[_Form]) -> list[Span]:
     """Return where a form stands if only letters and digits count."""
     data = _plain(text).encode("ascii", "replace")  # one byte for each character
@@ -269,6 +288,9 @@ _ESCAPE = re.compile(
     r"|(?<=\x1b)\[[0-9;]{0,20}+[A-Za-z])"
 )
 
+_VALUE = re.compile(r'"\s*+:\s*+\\*+"([^"\\]+)')
+"""A value behind its name in JSON, wherever it stands in a text, and however often it is escaped."""
+_MAX_NAME = 100
 _WIDE = re.compile(r"[^\0]\0+")
 """A character of UTF-16 that was read as bytes; there may be escapes among such characters."""
 
