@@ -52,7 +52,9 @@ def spoilt(**changes: Any) -> bytes:
 # --- at match time --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("pattern", SLOW)
+@pytest.mark.parametrize(
+    "pattern", [SLOW[0], *(pytest.param(each, marks=pytest.mark.soak) for each in SLOW[1:])]
+)
 def test_a_pattern_that_takes_too_long_is_refused_by_name(pattern):
     """The sentence names topic, fact and pattern, after seconds and not years."""
     facts = parse_facts(spoilt(patterns=["111", pattern]), "lamps.yaml")
