@@ -69,6 +69,16 @@ def test_numbers_that_every_program_can_hold_are_read_as_they_are(number):
     assert strict_json.loads(number) == strict_json.loads_leniently(number) == json.loads(number)
 
 
+@pytest.mark.parametrize("number", ODD)
+def test_odd_numbers_of_a_value_from_elsewhere_are_refused(number):
+    """Whatever made the value, such as a library that repairs JSON."""
+    value = {"a": [1, {"b": json.loads(number)}]}
+
+    with pytest.raises(ValueError, match="is not finite or does not fit into 64 bits") as refused:
+        strict_json.refuse_odd_numbers(value)
+    assert len(str(refused.value)) < 120
+
+
 @given(JSON)
 def test_a_value_is_read_exactly_if_nothing_of_it_is_odd(value):
     """Reading agrees with the check of values that came from elsewhere, and with Python's JSON."""

@@ -277,6 +277,16 @@ def test_constants_that_json_does_not_know_are_refused():
         assert "whole number" in refusal_of(turn(hypotheses=[claim(supporting_evidence=cited)]))
 
 
+@pytest.mark.parametrize("number", ["9" * 990, str(2**63)])
+def test_number_that_no_program_can_hold_is_refused(number):
+    """Neither in JSON nor in what is repaired: it could be stored, and not be read again."""
+    cited = [{"iteration": 77, "excerpt": "x"}]
+    text = json.dumps(turn(hypotheses=[claim(supporting_evidence=cited)])).replace("77", number)
+
+    for written in (text, f"{text[:-1]},}}"):
+        assert "is not finite or does not fit into 64 bits" in refusal(written)
+
+
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
 def test_hostile_text_is_refused_in_time(text: str):
