@@ -21,7 +21,7 @@ after it. The trials are of five kinds, one after the other:
               run ends without its auditor, the server comes back, and the run is resumed
     prose     the auditor writes no usable reply from the third turn on, so that code concludes;
               killed between its last line and its summary, such a run asks again what ended it,
-              and then its spend is not compared
+              and then its spend and the calls of each server are not compared
 
     python tools/kill_trials.py --trials 200
 """
@@ -202,8 +202,9 @@ def without_servers(value: Any) -> Any:
 
 
 def without_spend(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the result of a run without what it spent; its reports name the sum."""
-    summary = {key: each for key, each in result["summary.json"].items() if key != "spend"}
+    """Return the result of a run without what it spent and the calls of each server; its reports name both."""
+    left_out = {"spend", "servers"}
+    summary = {key: each for key, each in result["summary.json"].items() if key not in left_out}
     return {name: result[name] for name in result if name not in REPORTS} | {
         "summary.json": summary
     }
