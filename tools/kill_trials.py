@@ -223,7 +223,7 @@ def start(folder: Path, *words: object) -> subprocess.Popen[bytes]:
 
 def words_to_go_on(folder: Path, served: Provider) -> list[object]:
     """Return the words that resume the run at this address, or start it if there is none yet."""
-    runs = list((folder / "runs").glob("*")) if (folder / "runs").is_dir() else []
+    runs = list((folder / "runs").glob("[!.]*")) if (folder / "runs").is_dir() else []
     if runs and (runs[0] / "config.yaml").is_file():
         moved = [
             f"{side}.base_url={served.base_url}"
