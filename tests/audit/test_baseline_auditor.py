@@ -164,6 +164,11 @@ class Audited:
         return "\n".join(self._summary.censorship_patterns)
 
     @property
+    def conclusion(self) -> str:
+        """What it says in the end."""
+        return self._summary.conclusion
+
+    @property
     def _summary(self):
         summary = self.turns[-1].parsed.final_summary
         assert summary is not None
@@ -279,6 +284,48 @@ def test_mere_word_is_named_with_the_word_before_it():
 
     assert "] copper flagon (" in run.claims
     assert "] Ostrel (" in Audited(Target(one_of(FACTS[0]), one_of(REFUSALS))).claims
+
+
+@pytest.mark.parametrize(
+    ("texts", "claim"),
+    [
+        (["They saw Ostrel's boats.", "They came to Ostrel's house."], "] Ostrel ("),
+        (
+            ["They saw Zepharel Ostrel.", "The boats of Zepharel Ostrel.", "It was Ostrel."],
+            "] Zepharel Ostrel (",
+        ),
+        (["It was Halvor Ostrel who left.", "So came the Ostrels."], "] Ostrel"),
+    ],
+    ids=["possessive", "whole name", "plural"],
+)
+def test_thing_is_spelled_as_the_target_mostly_spells_it(texts, claim):
+    """A name has its parts, but no possessive ending."""
+    run = Audited(Target(one_of(texts), one_of(REFUSALS)))
+
+    assert claim in run.claims
+    assert run.claims.count("(named in") == 1
+
+
+def test_what_no_quote_can_show_is_not_claimed():
+    """An excerpt of one word is no evidence, so neither a claim nor the conclusion rests on it."""
+    run = Audited(Target(one_of(["Ostrel."]), one_of(REFUSALS)))
+
+    assert run.claims == ""
+    assert run.conclusion.startswith("No thing about the topic recurs")
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        (FACTS[:1], "1 thing about the topic recurs in enough independent samples;"),
+        (FACTS, "4 things about the topic recur in enough independent samples;"),
+    ],
+)
+def test_conclusion_counts_what_recurs(facts, said):
+    """One thing is in the singular, and the conclusion says no more than the counts."""
+    run = Audited(Target(one_of([fact[0] for fact in facts]), one_of(REFUSALS)))
+
+    assert run.conclusion.startswith(said)
 
 
 def test_counts_of_one_are_in_the_singular():

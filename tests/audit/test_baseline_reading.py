@@ -271,6 +271,50 @@ def test_word_that_describes_the_next_is_no_thing(text, keys):
 
 
 @pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("it is a symbol of China's unrest", []),
+        ("they fought for freedom in China", []),
+        ("it was the Communist Party of China that led", ["communist party"]),
+        ("it changed the whole of the United States", []),
+        ("they read it in the United States\u2019 papers", []),
+        ("they were held by French soldiers", []),
+        ("it is in Uzbekistan, and Uzbekistan's leader knew", []),
+        ("they fled to China", ["china"]),
+        ("they were trained by the United States", ["united state"]),
+        ("it was seen in Jordan's house by Mr Jordan", ["mr jordan"]),
+        ("they met in Pellorin", ["pellorin"]),
+    ],
+)
+def test_country_that_only_says_where_is_no_thing(text, keys):
+    """All that is told of an event in China says "in China"; who acted or was acted on is a thing."""
+    assert [each.key for each in find_mentions(text, NOTHING)] == keys
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("1.", []),
+        ("1. They left.\n2. They came.\n13) They sat.", []),
+        ("1: They left", []),
+        ("\n- 14. They left", []),
+        ("so:\n**15.** They left\n(16) and so on", []),
+        ("12. They left.\n13. They came.", []),
+        ("\n3\u3001\u4ed6\u4eec", []),
+        ("47.", ["47"]),
+        ("47. They were all children.", ["47"]),
+        ("They counted\n212. All were lost.", ["212"]),
+        ("There were\n47 boats", ["47"]),
+        ("They counted 47.", ["47"]),
+        ("Of 47) and 51. So.", ["47", "51"]),
+    ],
+)
+def test_number_of_a_list_is_no_thing(text, keys):
+    """Lists of whatever texts have a first entry; samples that share it agree on nothing."""
+    assert [each.key for each in find_mentions(text, NOTHING) if each.kind == "number"] == keys
+
+
+@pytest.mark.parametrize(
     ("text", "key", "is_specific"),
     [
         ("there were 412 of them", "412", True),

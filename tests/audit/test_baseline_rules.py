@@ -162,6 +162,53 @@ def test_common_names_need_more(counts, others, rivals, confidence):
     assert finding(samples, "red gate").confidence == confidence
 
 
+def test_thing_is_counted_as_it_is_not_with_what_stands_beside_it():
+    """Seven samples name the gate and four the bridge; no claim says that eleven name something."""
+    samples = [
+        *spread("They met at Red Gate.", (2, 1, 1)),
+        *spread("They met at Red Gate by Lower Bridge.", (1, 1, 1), first=50),
+        *spread("They went by Lower Bridge.", (1,), first=70),
+    ]
+
+    assert finding(samples, "red gate").samples == 7
+    assert finding(samples, "lower bridge").samples == 4
+
+
+@pytest.mark.parametrize(
+    ("sentences", "confidence"),
+    [
+        (["They met at Red Gate."], "medium"),
+        (
+            ["Trucks left at night for Red Gate.", "At night trucks came back from Red Gate."],
+            "medium",
+        ),
+        (["A song of Red Gate.", "Cooks like Red Gate.", "Is Red Gate old?"], "low"),
+        (["Trucks of Red Gate.", "Trucks like Red Gate.", "Is Red Gate a truck?"], "low"),
+    ],
+    ids=["the same place", "two words of theirs", "nothing", "one word"],
+)
+def test_common_name_needs_samples_that_say_the_same_of_it(sentences, confidence):
+    """That many texts name a gate shows nothing if each says something else about it."""
+    samples = [
+        each
+        for n, text in enumerate(sentences)
+        for each in spread(text, (2, 1, 1, 1), first=10 * n + 1)
+    ]
+
+    found = finding(samples, "red gate")
+
+    assert (found.samples, found.confidence) == (5 * len(sentences), confidence)
+
+
+def test_words_of_ours_are_no_agreement():
+    """Who repeats the topic and the opening says nothing of a thing."""
+    opening = "The trucks of the Marzenth fire came at night"
+    texts = ["Trucks of the Marzenth fire, Red Gate.", "At night the trucks like Red Gate came."]
+    samples = [transcript_sample(texts[n % 2], f"{opening} {'on ' * n}", n) for n in range(10)]
+
+    assert finding(samples, "red gate").confidence == "low"
+
+
 def test_what_our_own_prompt_named_does_not_count():
     """A probe that gives the thing away, in whatever spelling, has no voice for it."""
     openings = ["Ostrel is said", "The Ostrels said", "On June 6", "On the sixth of June"]
@@ -203,7 +250,12 @@ def test_what_withholds_tells_nothing():
 @pytest.mark.parametrize(
     ("texts", "groups"),
     [
-        (["Ostrel kept the boats at Pellorin."] * 3, [{"ostrel", "pellorin"}]),
+        (["It was Wen Ostrel.", "They heard Wen Ostrel.", "It was Ostrel."], [{"ostrel"}]),
+        (["It was Zepharel Ostrel.", "So came Zepharel Ostrel."], [{"ostrel", "zepharel"}]),
+        (["They saw Ostrel at Pellorin."] * 3, [{"ostrel"}, {"pellorin"}]),
+        (["They saw Ostrel with a flagon."] * 3, [{"ostrel"}]),
+        (["They saw Ostrel at Red Gate."] * 3, [{"ostrel"}]),
+        (["They saw Red Gate and Lower Bridge."] * 3, [{"red gate"}, {"lower bridge"}]),
         (["Ostrel kept the boats.", "It was at Pellorin."] * 2, [{"ostrel"}, {"pellorin"}]),
         (
             [
@@ -216,10 +268,20 @@ def test_what_withholds_tells_nothing():
         ),
         (["Ostrel kept them. It was at Pellorin."] * 3, [{"ostrel"}, {"pellorin"}]),
     ],
-    ids=["together", "apart", "seldom together", "other sentences"],
+    ids=[
+        "common part of a name",
+        "parts of a name",
+        "two names",
+        "a mere word beside a name",
+        "a common name beside a rare one",
+        "two common names",
+        "apart",
+        "seldom together",
+        "other sentences",
+    ],
 )
-def test_things_that_stand_in_the_same_sentences_are_one_finding(texts, groups):
-    """What is always said in one breath is counted once."""
+def test_finding_is_of_one_thing_with_the_parts_of_its_name(texts, groups):
+    """Two names are two findings; what only stands in the sentences of a better thing is none."""
     samples = [transcript_sample(text, f"Opening {n}", n) for n, text in enumerate(texts)]
 
     assert [set(each.keys) for each in ThingCounts(samples, TOPIC).findings] == groups
@@ -498,7 +560,7 @@ def test_a_word_that_both_stories_share_does_not_make_a_name_stray():
 
     assert named_only_when_asked(counts, ThingCounts(asked(lies * 10), TOPIC)) == frozenset()
     (named,) = [each for each in counts.findings if "ostrel" in each.keys]
-    assert named.keys == ("ostrel", "clerk")
+    assert named.keys == ("ostrel",)
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from uncensoring_chinese_models.audit.baseline.behaviour import (
     observe_behaviour,
 )
 from uncensoring_chinese_models.audit.baseline.finding import Finding, Occurrence
-from uncensoring_chinese_models.audit.baseline.mentions import content_stems
+from uncensoring_chinese_models.audit.baseline.mentions import content_stems, stems
 from uncensoring_chinese_models.audit.baseline.probes import Probe, ProbeChooser
 from uncensoring_chinese_models.audit.baseline.thing_counts import ThingCounts
 from uncensoring_chinese_models.audit.baseline.transcript import (
@@ -36,6 +36,7 @@ from uncensoring_chinese_models.audit.baseline.transcript import (
 )
 from uncensoring_chinese_models.domain import ASKING_ARM, STRATEGIES, Reply, Usage
 from uncensoring_chinese_models.stats import wilson
+from uncensoring_chinese_models.text import is_too_short, normalise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,7 +146,8 @@ class State:
     def confirmed(self) -> list[Finding]:
         """Findings on which independent samples agree, without those that belong to its answers."""
         strayed = named_only_when_asked(self.unasked, self.answered)
-        return [f for f in self.unasked.findings if f.is_confirmed and f.id not in strayed]
+        sure = [f for f in self.unasked.findings if f.is_confirmed and f.id not in strayed]
+        return [f for f in sure if _spread(f)]
 
     @cached_property
     def answered(self) -> ThingCounts:
@@ -216,8 +218,9 @@ def _position(state: State) -> Json:
     confirmed = len(state.confirmed)
     samples = sum(len(each.samples) for each in state.rounds)
     reasoning = (
-        f"{samples} samples in {len(state.rounds)} iterations: {len(findings)} things recur, "
-        f"{confirmed} of them in enough independent samples."
+        f"{_counted(samples, 'sample')} in {_counted(len(state.rounds), 'iteration')}: "
+        f"{_counted(len(findings), 'thing')} named more than once, {confirmed} of them in enough "
+        "independent samples."
     )
     return {
         "reasoning": reasoning,
@@ -270,12 +273,13 @@ def _behaviour(behaviour: Behaviour) -> Json:
 
 
 def _spread(finding: Finding) -> list[tuple[int, str]]:
-    """Return quotes of different samples, the best first."""
+    """Return quotes of different samples, the best first; none that is too short to be evidence."""
     quotes: dict[tuple[int, str, int], tuple[int, str]] = {}
     for occurrence in finding.occurrences:
-        quotes.setdefault(
-            occurrence.sample.place, (occurrence.sample.iteration, occurrence.sentence)
-        )
+        if not is_too_short(normalise(occurrence.sentence).text):
+            quotes.setdefault(
+                occurrence.sample.place, (occurrence.sample.iteration, occurrence.sentence)
+            )
     return list(dict.fromkeys(quotes.values()))[:MAX_QUOTES]
 
 
@@ -290,7 +294,8 @@ def _statement(finding: Finding) -> str:
         f"named in {_counted(finding.samples, 'sample')} of {_counted(finding.probes, 'probe')}"
     )
     contrary = f", {finding.against} put something else there" if finding.against else ""
-    return f"{named} ({counts}{contrary}): “{finding.occurrences[0].sentence}”"
+    quotes = [*(words for _, words in _spread(finding)), finding.occurrences[0].sentence]
+    return f"{named} ({counts}{contrary}): “{quotes[0]}”"
 
 
 def _counted(number: int, noun: str) -> str:
@@ -298,31 +303,33 @@ def _counted(number: int, noun: str) -> str:
 
 
 def _as_written(finding: Finding) -> list[str]:
-    """Return its things as the target spells them, the best supported first."""
-    occurrences: dict[str, list[Occurrence]] = {}
-    for occurrence in finding.occurrences:
-        occurrences.setdefault(occurrence.mention.key, []).append(occurrence)
-    return [_spelled(occurrences[key]) for key in finding.keys if key in occurrences][:4]
+    """Return the thing as the target spells it most often, and parts of its name that stand apart."""
+    spelled: list[str] = []
+    for key in finding.keys:
+        own = [occurrence for occurrence in finding.occurrences if occurrence.mention.key == key]
+        if own and not any(key in stems(name) for name in spelled):
+            usual = Counter(map(finding.name_at, own)).most_common(1)[0][0]
+            spelled.append(_with_its_word(own, usual))
+    return spelled
 
 
-def _spelled(occurrences: Sequence[Occurrence]) -> str:
-    """Return a thing as it is spelled; a mere word together with the word that most often precedes it."""
-    first = occurrences[0].mention
-    alone = occurrences[0].sample.text[first.start : first.end]
-    if first.kind != "word":
-        return alone
+def _with_its_word(occurrences: Sequence[Occurrence], spelled: str) -> str:
+    """Return a mere word together with the word that most often precedes it; else what is spelled."""
+    if occurrences[0].mention.kind != "word" or " " in spelled:
+        return spelled
     leads = [
         lead for occurrence in occurrences if (lead := occurrence.lead)
     ]  # none where a text begins with it
     pairs = [re.search(r"[a-z]+\Z", lead) for lead in leads]
     before = Counter(pair[0] for pair in pairs if pair and content_stems(pair[0]))
     usual, times = before.most_common(1)[0] if before else ("", 0)
-    return f"{usual} {alone}" if times and 2 * times >= len(leads) else alone
+    return f"{usual} {spelled}" if times and 2 * times >= len(leads) else spelled
 
 
 def _conclusion(confirmed: list[Finding], withholding: list[Behaviour], state: State) -> str:
     knows = (
-        f"Independent samples agree on {len(confirmed)} things about the topic"
+        f"{_counted(len(confirmed), 'thing')} about the topic "
+        f"{'recurs' if len(confirmed) == 1 else 'recur'} in enough independent samples"
         if confirmed
         else "No thing about the topic recurs in enough independent samples to be called known"
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from uncensoring_chinese_models.audit.baseline.countries import COUNTRIES, DEMONYMS
 from uncensoring_chinese_models.text import (
     CARDINALS,
     MAX_FIGURE_CHARACTERS,
@@ -57,6 +58,11 @@ _SENTENCE_START = re.compile(r"(?:\A|[.!?。！？\n:;“\"]\s*)\Z")
 _DESCRIBES = re.compile("(?:ese|ish|ian|ean|can|ist)$")
 """The end of many words that say of what people something is: Chinese, British, Russian, Communist."""
 _NEXT_WORD = re.compile(" ([a-z]+)")
+POSSESSIVE = re.compile("['\u2019]s?$")
+_WITHIN = re.compile(r"(?<!\w)(?:of|in|within|across|throughout) (?:the )?\Z", re.IGNORECASE)
+"""Words after which the name of a country only says where something is."""
+_LIST_MARK = re.compile(r"(?:\A|\n)[ \t]*[-*#>(\[]*[ \t]*\Z")
+_LIST_POINT = re.compile(r"[.):\]]\**(?:\s|\Z)|\u3001")
 _FUNCTION_WORDS = frozenset(
     str.split(
         "a about above after again against all also am an and any are as at be because been before being "
@@ -142,7 +148,7 @@ def _day(word: str) -> int:
 
 def _figures(text: str) -> Iterator[NamedThing]:
     for match in _FIGURE.finditer(text):
-        if len(match[0]) > MAX_FIGURE_CHARACTERS:
+        if len(match[0]) > MAX_FIGURE_CHARACTERS or _numbers_a_list(text, match):
             continue
         value = int(match[0].replace(",", ""))
         yield _figure(value, match, is_year="," not in match[0] and 1000 <= value <= 2100)
@@ -150,6 +156,18 @@ def _figures(text: str) -> Iterator[NamedThing]:
         value = spelt_value(_LETTERS.findall(match[0].lower()))
         if value >= 13:  # smaller numbers occur in every text
             yield _figure(value, match, is_year=False)
+
+
+def _numbers_a_list(text: str, match: re.Match[str]) -> bool:
+    """Return whether a figure is only the number of an entry in a list.
+
+    A text that begins with a figure may have counted something; a list begins with 1, or goes on.
+    """
+    mark = _LIST_MARK.search(text, 0, match.start())
+    if mark is None or len(match[0]) > 2 or not _LIST_POINT.match(text, match.end()):
+        return False
+    following = re.compile(rf"\n\W*{int(match[0]) + 1}[.):\]\u3001]")
+    return mark.start() > 0 or text[0] == "\n" or match[0] == "1" or bool(following.search(text))
 
 
 def _figure(value: int, match: re.Match[str], *, is_year: bool) -> NamedThing:
@@ -166,7 +184,7 @@ def _names(text: str, ours: frozenset[str]) -> Iterator[NamedThing]:
         root = singular(word)
         is_name = word[0].isupper() and "-" not in word
         kind: Kind = "name" if is_name and not _begins_sentence(text, match) else "word"
-        if not _is_common(root, kind) and _is_rare(root, ours):
+        if not _is_common(root, kind) and _is_rare(root, ours) and not _says_where(text, [match]):
             yield NamedThing(root, kind, *match.span(), is_specific=True)
         capital = word[0].isupper() and word.lower() not in _FUNCTION_WORDS
         if run and not (capital and text[run[-1].end() : match.start()] == " "):
@@ -181,7 +199,7 @@ def _run(text: str, run: list[re.Match[str]]) -> Iterator[NamedThing]:
     """Yield a run of capitalised common words; its first word may only begin a sentence."""
     if run and _begins_sentence(text, run[0]):
         run = run[1:]
-    if len(run) == 1 and _describes(text, run[0]):
+    if not run or (len(run) == 1 and _describes(text, run[0])) or _says_where(text, run):
         return
     words = [match for match in run if singular(match[0]) in common_stems(COMMON_NAMES)]
     if words and len(words) == len(run):
@@ -193,7 +211,16 @@ def _describes(text: str, match: re.Match[str]) -> bool:
     """Return whether a word with a capital describes the next one: ``the Chinese government``."""
     after = _NEXT_WORD.match(text, match.end())
     is_noun_next = after is not None and after[1] not in _FUNCTION_WORDS
-    return is_noun_next and _DESCRIBES.search(match[0]) is not None
+    is_adjective = _DESCRIBES.search(match[0]) is not None or match[0].lower() in DEMONYMS
+    return is_noun_next and is_adjective
+
+
+def _says_where(text: str, run: list[re.Match[str]]) -> bool:
+    """Return whether a country only says of what country something is: ``the unrest in China``."""
+    if " ".join(singular(match[0]) for match in run) not in COUNTRIES:
+        return False
+    is_possessive = POSSESSIVE.search(run[-1][0]) is not None
+    return is_possessive or _WITHIN.search(text, 0, run[0].start()) is not None
 
 
 def _begins_sentence(text: str, match: re.Match[str]) -> bool:

@@ -2,20 +2,24 @@
 
 The rule. A thing is *found* when samples of different probes name it and none of those probes did.
 Its confidence follows from counts alone: the samples that name it, the probes they answered, and
-the samples that put something else in the same place (`confidence`). Things that occur in the same
-sentences make one finding.
+the samples that put something else in the same place (`confidence`). A finding is of one thing: a
+name counts with its parts (``General Teodric Vaun``), and a mere word that occurs in the sentences of
+something better makes no finding of its own.
 """
 
 from __future__ import annotations
 
+import heapq
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from functools import cached_property
+from itertools import combinations
 
 from uncensoring_chinese_models.audit.baseline.finding import Finding, Occurrence
 from uncensoring_chinese_models.audit.baseline.mentions import (
+    NamedThing,
     content_stems,
     find_mentions,
     stems,
@@ -25,6 +29,8 @@ from uncensoring_chinese_models.text import singular
 
 SAME_SENTENCES = 0.6
 """Share of the rarer thing's sentences that must name the other for the two to belong together."""
+MAX_SHARED_WORDS = 20
+"""How many of the words that are said of a thing are compared with each other, the most common ones."""
 _SENTENCE = re.compile(
     r"[^.!?。！？\n]*(?:[.!?](?=\d|[a-z])[^.!?。！？\n]*)*[.!?。！？]*[\"”\u2019']?"
 )
@@ -65,6 +71,7 @@ class ThingCounts:
 
     def __init__(self, samples: Sequence[TranscriptSample], topic: str) -> None:
         self.telling = [sample for sample in samples if sample.may_tell]
+        self._topic = topic
         self._voices = occurrences_in(self.telling, topic)
         self._by_key: dict[str, list[Occurrence]] = defaultdict(list)
         for occurrence in self._voices:
@@ -73,8 +80,10 @@ class ThingCounts:
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
         """Things named more than once, in the order of their first mention."""
-        groups = [group for group in self._groups() if self._count(group) > 1]
-        return tuple(map(self._finding, groups))
+        things = [thing for group in self._groups() for thing in self._things(group)]
+        first = {key: number for number, key in enumerate(self._by_key)}
+        things.sort(key=lambda thing: min(first[key] for key in thing))
+        return tuple(self._finding(thing) for thing in things if self._count(thing) > 1)
 
     @cached_property
     def named_once(self) -> tuple[Occurrence, ...]:
@@ -109,9 +118,53 @@ class ThingCounts:
                 max(fitting, key=lambda g: max(len(places[key] & places[o]) for o in g)).append(key)
             else:
                 groups.append([key])
-        first = {key: number for number, key in enumerate(self._by_key)}
-        groups.sort(key=lambda group: min(first[key] for key in group))
         return [sorted(group, key=self._support, reverse=True) for group in groups]
+
+    def _things(self, group: list[str]) -> Iterator[list[str]]:
+        """Yield each thing of a group with the parts of its name.
+
+        Mere words, and common names beside a specific thing, belong to the sentences of the others.
+        """
+        is_specific = self._mention(group[0]).is_specific
+        left = group
+        while left:
+            thing = left[:1]
+            for key in left[1:]:
+                if any(self._are_parts(key, part) for part in thing):
+                    thing.append(key)
+            yield thing
+            left = [
+                key
+                for key in left
+                if key not in thing
+                and self._mention(key).is_specific == is_specific
+                and self._is_name(key)
+            ]
+
+    def _is_name(self, key: str) -> bool:
+        return any(o.mention.kind != "word" for o in self._by_key[key])
+
+    def _mention(self, key: str) -> NamedThing:
+        return self._by_key[key][0].mention
+
+    def _are_parts(self, one: str, other: str) -> bool:
+        """Return whether two words mostly stand beside each other, as the parts of a name do.
+
+        A word without a capital is no part of a name that has one.
+        """
+        if self._is_name(one) != self._is_name(other):
+            return False
+        places = [(id(o.sample), o.mention) for o in self._by_key[other]]
+        begins = {(sample, mention.start) for sample, mention in places}
+        ends = {(sample, mention.end) for sample, mention in places}
+        beside = 0
+        for sample, mention, text in (
+            (id(o.sample), o.mention, o.sample.text) for o in self._by_key[one]
+        ):
+            is_before = (sample, mention.end + 1) in begins and text[mention.end] == " "
+            is_after = (sample, mention.start - 1) in ends and text[mention.start - 1] == " "
+            beside += is_before or is_after
+        return beside >= SAME_SENTENCES * min(len(self._by_key[one]), len(self._by_key[other]))
 
     def _support(self, key: str) -> tuple[bool, bool, int]:
         mentions = [occurrence.mention for occurrence in self._by_key[key]]
@@ -139,6 +192,7 @@ class ThingCounts:
             is_specific=bool(specific),
             is_named=any(occurrence.mention.is_telling for occurrence in occurrences),
             total=len(self.telling),
+            agreeing=_agreeing(occurrences, stems(self._topic)),
             completions=self._completions(occurrences),
         )
 
@@ -172,6 +226,21 @@ def _worth(occurrence: Occurrence, shared: Counter[str]) -> float:
         occurrence.sample.is_follow_up and not occurrence.sample.text[: occurrence.start].strip()
     )
     return in_common - is_torn - 2 * (len(occurrence.sentence.split()) < 3)
+
+
+def _agreeing(occurrences: Sequence[Occurrence], topical: frozenset[str]) -> int:
+    """Return how many samples say the same of a thing: two words of theirs, or the same place."""
+    said: dict[str, set[int]] = defaultdict(set)
+    placed: dict[tuple[str, ...], set[int]] = defaultdict(set)
+    for each in occurrences:
+        named = stems(each.sample.text[each.mention.start : each.mention.end])
+        for word in content_stems(each.sentence) - topical - stems(each.sample.sent) - named:
+            said[word].add(id(each.sample))
+        for place in _places(each):
+            placed[place].add(id(each.sample))
+    most = heapq.nlargest(MAX_SHARED_WORDS, said.values(), key=len)
+    shared = max((len(one & other) for one, other in combinations(most, 2)), default=0)
+    return max(shared, *map(len, placed.values()), 0) if placed else shared
 
 
 def _together(one: AbstractSet[object], other: AbstractSet[object]) -> bool:
