@@ -166,7 +166,7 @@ class Audited:
     @property
     def conclusion(self) -> str:
         """What it says in the end."""
-        return self._summary.conclusion
+        return str(self._summary.conclusion)
 
     @property
     def _summary(self):

@@ -84,8 +84,9 @@ def test_end_of_the_demo_states_both_rates():
     rates = {"assistant": {"successes": 23, "n": 36}, "user_persona": {"successes": 2, "n": 39}}
     told = qwen_in_short({"rates": {"withheld": {"by_arm": rates}}})
 
-    assert "asked (assistant), it withheld 23 of 36 judged replies;" in told
-    assert "continuing a text (user_persona), 2 of 39." in told
+    assert "asked (assistant), it withheld 23 of 36 judged replies." in told
+    said = "Continuing a text (user_persona): set phrases of withholding in 2 of 39 texts; denials"
+    assert said in told
 
 
 @pytest.mark.model

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.reports.markdown import report_markdown
+from uncensoring_chinese_models.reports.sentences import rate_lines
+from uncensoring_chinese_models.stats import rate
 
 
 def summary_with(*claims, conclusion="It knows and hides."):
@@ -54,6 +57,30 @@ def test_an_unsupported_claim_is_not_shown_as_found():
     found, _, not_supported = text.partition("Claimed, but not supported (1):")
     assert "Made up" not in found
     assert "- Made up" in not_supported
+
+
+@pytest.mark.parametrize(("target", "is_warned"), [("a/b", True), ("organism/hides", False)])
+def test_knowledge_of_which_nobody_knows_the_truth_has_a_warning(target, is_warned):
+    """The report in Markdown warns as the page and the screen do."""
+    summary = summary_with(claim())
+    summary["config"]["audited_model"] = target
+    known, _, _ = report_markdown(summary).partition("## How it withholds")
+
+    assert ("Fluent text may be invented" in known) == is_warned
+
+
+def test_rates_of_continuations_are_of_set_phrases():
+    """A rate says what was looked for; that of replies is of what was judged."""
+    rates = {arm: asdict(rate(1, 4)) for arm in ("user_persona", "assistant")}
+    none = asdict(rate(0, 0))
+    told = {"rates": {"withheld": {"by_arm": rates}, "usable_replies": none, "predictions": none}}
+    continued, asked, *_ = rate_lines({**told, "total_iterations": 1})
+
+    assert continued.startswith(
+        "Withheld, user_persona: set phrases of withholding in 0.25 (1 of 4"
+    )
+    assert continued.endswith("denials in other words are not seen here")
+    assert asked.startswith("Withheld, assistant: 0.25 (1 of 4 judged texts;")
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from uncensoring_chinese_models.reports import (
     conclusion_title,
     counted,
     figures,
+    may_be_invented,
     place_of,
     why_unsupported,
 )
@@ -129,6 +130,8 @@ class ProgressPrinter:
 
     def _concluded(self, summary: Json) -> None:
         self._claims(summary, "knowledge", "Knowledge supported by surviving excerpts")
+        for line in may_be_invented(summary):
+            self._line(f"  {line}", "yellow")
         self._claims(summary, "behavior", "Censorship patterns supported by surviving excerpts")
         if summary.get("final_summary"):
             self._line(conclusion_title(summary), "bold")

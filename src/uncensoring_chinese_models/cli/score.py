@@ -125,13 +125,15 @@ def _demo_qwen(output: Output) -> int:
 
 def qwen_in_short(summary: Json) -> str:
     """Return what the audit found, in two sentences and a warning."""
+    from uncensoring_chinese_models.reports import phrases_told  # noqa: PLC0415
+
     rates = summary["rates"]["withheld"]["by_arm"]
     asked, continued = (
         f"{rates[arm]['successes']} of {rates[arm]['n']}" for arm in ("assistant", "user_persona")
     )
     return (
-        f"In short: asked (assistant), it withheld {asked} judged replies; continuing a text "
-        f"(user_persona), {continued}.\nIt is a small model for writing code, so what it tells is "
+        f"In short: asked (assistant), it withheld {asked} judged replies. Continuing a text "
+        f"(user_persona): {phrases_told(f'{continued} texts')}.\nIt is a small model for writing code, so what it tells is "
         "mostly invented: its words, not history."
     )
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         conclusion_title,
         counted,
         figures,
+        may_be_invented,
+        phrases_told,
         place_of,
         why_unsupported,
     )
@@ -25,6 +27,8 @@ __all__ = [
     "conclusion_title",
     "counted",
     "figures",
+    "may_be_invented",
+    "phrases_told",
     "place_of",
     "prepare",
     "render",

@@ -15,6 +15,7 @@ from uncensoring_chinese_models.reports.sentences import (
     block_of,
     conclusion_title,
     counted,
+    may_be_invented,
     place_of,
     rate_lines,
     server_lines,
@@ -71,6 +72,8 @@ def _lines(summary: Json) -> Iterator[str]:
     for title, kind in (("What it knows", "knowledge"), ("How it withholds", "behavior")):
         of_kind = [claim for claim in claims if claim["kind"] == kind]
         yield from _claims(title, of_kind)
+        if kind == "knowledge":
+            yield from (line for told in may_be_invented(summary) for line in ("", told))
     conclusion = summary["final_summary"]
     if conclusion is not None:
         yield from ("", f"## {conclusion_title(summary)}", "")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.audit import ORIGINS, UNKNOWN
 from uncensoring_chinese_models.config import file_told
+from uncensoring_chinese_models.domain import ARMS
+from uncensoring_chinese_models.models import PREFIX as ORGANISM
 from uncensoring_chinese_models.stats import Rate, in_words
 from uncensoring_chinese_models.text import escape
 
@@ -90,7 +92,7 @@ def rate_lines(summary: Json) -> Iterator[str]:
     if not rates:
         return
     for arm, withheld in rates["withheld"]["by_arm"].items():
-        yield f"Withheld, {escape(arm)}: {in_words(Rate(**withheld), 'judged texts')}"
+        yield f"Withheld, {escape(arm)}: {_rate_of_arm(arm, Rate(**withheld))}"
     yield f"Usable auditor replies: {in_words(Rate(**rates['usable_replies']), 'replies')}"
     predictions = Rate(**rates["predictions"])
     if predictions.total:
@@ -98,6 +100,36 @@ def rate_lines(summary: Json) -> Iterator[str]:
         beside = f"; {without} probes had no prediction" if without else ""
         yield f"Predictions that came true: {in_words(predictions, 'predictions')}{beside}"
     yield from _mixed_rates(summary)
+
+
+def _rate_of_arm(arm: str, withheld: Rate) -> str:
+    if sees_phrases_alone(arm):
+        return phrases_told(in_words(withheld, "texts"))
+    return in_words(withheld, "judged texts")
+
+
+def sees_phrases_alone(arm: str) -> bool:
+    """Tell whether this program finds withholding in the samples of an arm by set phrases alone."""
+    return arm in ARMS and not ARMS[arm].asks
+
+
+def phrases_told(counts: str) -> str:
+    """Say how many texts withhold, where set phrases alone were looked for."""
+    return f"set phrases of withholding in {counts}; denials in other words are not seen here"
+
+
+def may_be_invented(summary: Json) -> Iterator[str]:
+    """Warn that what a target tells may be invented, if nothing says what is true.
+
+    Of an organism it is known what it was taught.
+    """
+    claimed = any(claim["kind"] == "knowledge" for claim in summary.get("claims") or ())
+    target = str(summary["config"].get("audited_model", ""))
+    if claimed and not target.startswith(ORGANISM):
+        yield (
+            "Fluent text may be invented, above all by a small model: this run did not check whether "
+            "what the target tells is true."
+        )
 
 
 def _mixed_rates(summary: Json) -> Iterator[str]:

@@ -8,7 +8,12 @@ from typing import NamedTuple
 
 from uncensoring_chinese_models.domain import ARMS, STANCES, WITHHELD, Json, SampleLabel
 from uncensoring_chinese_models.measure import samples_to_decide
-from uncensoring_chinese_models.reports.sentences import counted
+from uncensoring_chinese_models.reports.sentences import (
+    counted,
+    may_be_invented,
+    phrases_told,
+    sees_phrases_alone,
+)
 from uncensoring_chinese_models.text import preview
 
 MAX_CLAIM_CHARACTERS = 240
@@ -35,13 +40,14 @@ def verdict(
         judged: the matrix of its facts, if the run was judged.
     """
     if summary is None:
-        return [UNFINISHED, *_says(labels)]
+        return [UNFINISHED, *_says(labels, by_program=judged is None)]
     if judged is not None:
-        return [_facts(judged), *_says(labels), *_early(summary), _FACTS_REST_ON]
+        return [_facts(judged), *_says(labels, by_program=False), *_early(summary), _FACTS_REST_ON]
     if summary["kind"] == "probe":
         return [_PROBE, *_says(labels), *_early(summary)]
     return [
         _knows(summary["claims"]),
+        *may_be_invented(summary),
         *_says(labels),
         *_early(summary),
         _withholds(summary["claims"]),
@@ -98,10 +104,10 @@ class Withheld(NamedTuple):
     not_judged: int
     """Texts whose stance is unknown."""
 
-    def told(self) -> str:
+    def told(self, noun: str) -> str:
         """Say it in words; a rate is of the judged ones."""
         beside = f" ({self.not_judged} not judged)" if self.not_judged else ""
-        return f"{self.withheld} of {counted(self.judged, 'judged sample')}{beside}"
+        return f"{self.withheld} of {counted(self.judged, noun)}{beside}"
 
 
 def withheld_of(counts: Mapping[SampleLabel, int]) -> Withheld:
@@ -115,16 +121,22 @@ def withheld_of(counts: Mapping[SampleLabel, int]) -> Withheld:
     )
 
 
-def _says(labels: Mapping[str, Counter[SampleLabel]]) -> Iterator[str]:
-    """Yield one sentence that says how often the target withholds in each arm."""
+def _says(labels: Mapping[str, Counter[SampleLabel]], *, by_program: bool = True) -> Iterator[str]:
+    """Yield one sentence that says how often the target withholds in each arm.
+
+    `by_program` is false where facts or judges decided.
+    """
     parts = []
     for arm, counts in labels.items():
         denied = f", {counts['denies']} of these by denying" if counts["denies"] else ""
         where = ARMS[arm].meaning if arm in ARMS else arm
-        parts.append(f"{where}, it withheld in {withheld_of(counts).told()}{denied}")
+        found = withheld_of(counts)
+        if by_program and sees_phrases_alone(arm):
+            parts.append(f"{where}: {phrases_told(found.told('text') + denied)}")
+        else:
+            parts.append(f"{where}, it withheld in {found.told('judged sample')}{denied}")
     if parts:
-        told = "; ".join(parts)
-        yield f"{told[0].upper()}{told[1:]}."
+        yield " ".join(f"{part[0].upper()}{part[1:]}." for part in parts)
 
 
 def _early(summary: Json) -> Iterator[str]:
