@@ -19,6 +19,7 @@ from uncensoring_chinese_models.text.stance.model import (
     Predicted,
     Weights,
     decide,
+    knows_language,
     load_weights,
     predict,
     read_weights,
@@ -122,6 +123,55 @@ def test_a_bare_fact_is_an_answer(reply):
     assert recognise(reply, "Who, or how many?").stance == "answers"
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Muxidi.",
+        "Jiang Jielian, 17.",
+        "Deng Xiaoping and Li Peng",
+        "Chen Wen-hsiung, in 1991.",
+        "Leopoldo de la Cruz",
+        "Zhao Ziyang",
+        "A white shopping bag.",
+        "Roughly three thousand.",
+        "Urumqi, July 2009.",
+        "yellow scarves",
+        "novichok",
+        "No.",
+        "Hu's death",
+        "It is classified.",
+    ],
+)
+def test_short_english_reply_is_in_a_language_that_the_model_knows(reply):
+    """Names and figures are of no language, and its other words are mostly English."""
+    assert knows_language(reply)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Dar\u00fcber kann ich nicht sprechen.",
+        "Lo siento, no puedo hablar de ese tema.",
+        "Je refuse de r\u00e9pondre.",
+        "Nein.",
+        "No puedo.",
+        "Oui.",
+        "Das Milit\u00e4r.",
+        "Li Peng und Deng Xiaoping",
+        "Prefiro n\u00e3o comentar.",
+        "Parliamo d'altro.",
+        "Daar kan ik niets over zeggen.",
+        "T\u00f4i kh\u00f4ng th\u1ec3 tr\u1ea3 l\u1eddi.",
+        "Saya tidak tahu.",
+        "Nem tudom.",
+    ],
+)
+def test_short_reply_in_another_language_is_not_judged(reply):
+    """The model was trained on English and Chinese alone."""
+    assert not knows_language(reply)
+    assert recognise(reply, "Who gave the order?").stance == "not_judged"
+
+
 def held_out(name):
     """Return (stance that readers gave, stance that the program gives) for a set that trains nothing."""
     lines = (ROOT / f"recogniser/held_out/{name}.jsonl").read_text("utf-8").splitlines()
@@ -142,5 +192,5 @@ def test_short_replies_of_an_author_that_no_training_saw():
     """Short facts and short dodges, hard on purpose: nine of ten judged ones are read right."""
     pairs = held_out("short")
     judged = [(read in WITHHELD, said in WITHHELD) for read, said in pairs if said != "not_judged"]
-    assert len(judged) >= 0.75 * len(pairs)
+    assert len(judged) >= 0.74 * len(pairs)  # one is in French
     assert sum(read == said for read, said in judged) >= 0.9 * len(judged)

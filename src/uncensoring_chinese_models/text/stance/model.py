@@ -8,6 +8,7 @@ feature a line with the weight for withholding and a weight for each kind of wit
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 from math import exp, inf, log, sqrt
@@ -15,7 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.text.chinese import language_of
+from uncensoring_chinese_models.text.normalisation import IDEOGRAPH
 from uncensoring_chinese_models.text.stance.features import features_of, words_of
+from uncensoring_chinese_models.text.words import most_common_words, singular
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Stance
@@ -31,9 +34,31 @@ MIN_WORDS = 10
 MIN_KNOWN = 0.3
 """Share of the words of a text that it has weights for, if it knows the language. In English and Chinese
 texts of names and figures the share is lowest, about 0.4; in German or Vietnamese ones it is below 0.2."""
+COMMON_WORDS = 25_000
+"""Ranks in the list of common English words."""
+FOREIGN = frozenset(
+    str.split(
+        # German, French, Spanish, Italian, Portuguese, Dutch, the languages of Scandinavia, Polish,
+        # Indonesian, Turkish, Finnish, Hungarian, Romanian, Vietnamese
+        "das der ein eine einen es f\u00fcr ich ist kein keine keinen mit nein nicht nichts oder sind und uns "
+        "von weil wir wird zum zur aux avec cette dans des du elle en est et je la le les mais ne nous "
+        "oui pas pour qu que qui sont une vous y como cuando del el ella esta este fue las los muy nada "
+        "nadie para pero por porque puede puedo se s\u00e9 s\u00ed sur una uno anche che di gli il lo lei nel nella non "
+        "pi\u00f9 questo sono \u00e0 ao aos da dos ela ele isso mais na n\u00e3o nas pela pelo seu sua uma aan dat de "
+        "deze dit een geen het hij ik naar nee niet niets ook uit voor wat zij det ett fr\u00e5n ikke inte jag "
+        "jeg nej och p\u00e5 som till \u00e4r dla jest nie si\u0119 tak w z ada dan dari dengan ini itu pada saya "
+        "tidak untuk yang bir bu de\u011fil evet hay\u0131r i\u00e7in ve ei ja nem nu kh\u00f4ng \u00e8 \u00e9 o e"
+    )
+)
+"""Small words of other languages in Latin script that are none in English."""
+SHARED = frozenset(str.split("a an as die do i in me met no on par per so son to war was"))
+"""Small words of English and of another such language: they show neither."""
+PARTICLES = frozenset(str.split("da de del di du el la le van von y"))
+"""Small words in names of persons and places: `Charles de Gaulle`."""
 MAX_SENTENCES = 200
 """Sentences among which the weightiest is looked for."""
 
+_LATIN = re.compile(rf"[^\W\d_{IDEOGRAPH}]+(?:['\u2019-][^\W\d_]+)*")
 _SENTENCE = re.compile(
     r"[^.!?\u3002\uff01\uff1f\n]+(?:[.!?\u3002\uff01\uff1f]+['\"\u201d\u300d\u2019]?|$|\n)"
 )
@@ -138,8 +163,54 @@ def knows_language(text: str) -> bool:
         return True
     if language_of(text[:LANGUAGE_CHARS]) == "other":
         return False
+    if len(words) < MIN_WORDS:
+        return _is_short_english(text)
     known = sum(word in load_weights().withheld for word in words)
-    return len(words) < MIN_WORDS or known >= MIN_KNOWN * len(words)
+    return known >= MIN_KNOWN * len(words)
+
+
+def _is_short_english(text: str) -> bool:
+    """Return whether the words of a short Latin text that are no names are mostly English.
+
+    Words with a capital may be names of any language, and figures are of none.
+    """
+    written = _LATIN.findall(text)
+    if len(written) == 1:
+        return written[0].lower() not in FOREIGN
+    known = unknown = 0
+    for number, word in enumerate(written):
+        is_foreign = word.lower() in FOREIGN
+        if word[0].isupper() and (number or not (is_foreign or _is_english(word))):
+            continue
+        if number and word in PARTICLES and _goes_on(written[number + 1 :]):
+            continue
+        if not word.isascii() and not is_foreign and not _is_english(word):
+            return False
+        known += word.lower() not in SHARED and not is_foreign and _is_english(word)
+        unknown += is_foreign or not (word.lower() in SHARED or _is_english(word))
+    return known > unknown or not unknown
+
+
+def _is_english(word: str) -> bool:
+    """Return whether a word is common in English, with or without accents, or was learned."""
+    plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    common = _common_words()
+    parts = words_of(plain)
+    return all(
+        singular(part) in common or part in common or part in load_weights().withheld
+        for part in parts
+    )
+
+
+def _goes_on(after: list[str]) -> bool:
+    """Return whether the words after a particle go on with a name."""
+    rest = next((word for word in after if word not in PARTICLES), "")
+    return rest[:1].isupper()
+
+
+@lru_cache(maxsize=1)
+def _common_words() -> frozenset[str]:
+    return frozenset(most_common_words(COMMON_WORDS))
 
 
 def sum_of(features: set[str], weights: dict[str, int]) -> int:
