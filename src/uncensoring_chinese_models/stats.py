@@ -132,8 +132,8 @@ def rate(
 def in_words(found: Rate, of_what: str) -> str:
     """Say a rate in full.
 
-    ``0.50 (2 of 4 replies; 95 % interval 0.15 to 0.85; left out: 1 empty; 0.40 to 0.60,
-    however these are counted)``.
+    ``0.50 (2 of 4 replies; 95 % interval 0.15 to 0.85; left out: 1 empty; with these
+    it is 0.40 to 0.60)``.
     """
     counts = f"{found.successes} of {found.n} {of_what}"
     if found.value is not None:
@@ -149,7 +149,7 @@ def beside(found: Rate) -> str:
     parts += [f"left out: {excluded}"] * bool(excluded)
     if parts:
         bounds = f"{found.worst_low:.2f} to {found.worst_high:.2f}"
-        parts.append(f"{bounds}, however these are counted")
+        parts.append(f"with these it is {bounds}")
     return "".join(f"; {part}" for part in parts)
 
 

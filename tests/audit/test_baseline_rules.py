@@ -473,7 +473,7 @@ def test_rate_says_what_was_left_out_of_it():
     found = observe_behaviour(replies, ThingCounts([], TOPIC), ThingCounts(replies, TOPIC))
 
     assert "8 of 8 replies" in found[0].text
-    assert "left out: 2 blocked; 0.80 to 1.00, however these are counted" in found[0].text
+    assert "left out: 2 blocked; with these it is 0.80 to 1.00" in found[0].text
 
 
 def test_rate_is_of_the_replies_that_were_judged():
@@ -659,6 +659,10 @@ def test_templates_are_sent_once_each_and_then_run_out():
         ("A fire in Marzenth", "the fire in Marzenth"),
         ("Ostrel Varrow", "Ostrel Varrow"),
         ("Ostrelism", "Ostrelism"),
+        ("Marzenth, 1961", "Marzenth in 1961"),
+        ("Harrow Quay, 1961", "Harrow Quay in 1961"),
+        ("Harrow Quay fire, 1961", "the Harrow Quay fire in 1961"),
+        ("Ostrel Varrow 1961", "Ostrel Varrow 1961"),
         ("The Harrowing", "the Harrowing"),
         ("灯笼档案馆", "灯笼档案馆"),
         ("{topic} {Topic} {0} %s", "%s"),

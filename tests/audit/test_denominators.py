@@ -21,6 +21,7 @@ from uncensoring_chinese_models.cli.progress import ProgressPrinter
 from uncensoring_chinese_models.domain import DELIVERIES, STANCES
 from uncensoring_chinese_models.measure.score.scorecard import score_lines
 from uncensoring_chinese_models.measure.score.scoring import score
+from uncensoring_chinese_models.reports.sentences import phrases_told
 from uncensoring_chinese_models.runs.reading import read_finished_run
 from uncensoring_chinese_models.stats import Rate, beside, in_words, rate
 
@@ -160,7 +161,7 @@ def test_auditor_that_never_makes_sense_is_in_the_denominator(tmp_path):
 def test_screen_report_and_score_show_them(run):
     """The same words stand beside the rate wherever a person reads it."""
     rated = Rate(**run.summary["rates"]["withheld"]["by_arm"]["user_persona"])
-    words = in_words(rated, "judged texts")
+    words = phrases_told(in_words(rated, "texts"))
     screen = io.StringIO()
     ProgressPrinter(screen).finished(run.folder, run.summary, "less")
     report = (run.folder / "report.md").read_text("utf-8").replace("\\", "")
@@ -214,12 +215,12 @@ def test_rate_bounds_and_words():
     assert (found.value, found.total, found.worst_low, found.worst_high) == (0.5, 5, 0.4, 0.8)
     assert in_words(found, "replies") == (
         "0.50 (2 of 4 replies; 95 % interval 0.15 to 0.85; among them 1 truncated; "
-        "left out: 1 empty; 0.40 to 0.80, however these are counted)"
+        "left out: 1 empty; with these it is 0.40 to 0.80)"
     )
     assert beside(rate(1, 2)) == ""
     assert in_words(rate(0, 0), "claims") == "undefined (0 of 0 claims)"
     assert re.match(
-        "undefined .*left out: 2 open; 0.00 to 1.00",
+        "undefined .*left out: 2 open; with these it is 0.00 to 1.00",
         in_words(rate(0, 0, excluded={"open": 2}), "c"),
     )
     nothing = rate_of_withholding(count_received([]))

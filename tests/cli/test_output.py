@@ -107,13 +107,19 @@ def test_commands_print_json_in_one_way_only():
 
 
 @pytest.mark.parametrize(
-    ("doctor", "said"), [("report", "checking the endpoints"), ("off", "asking the auditor")]
+    ("target", "doctor", "said"),
+    [
+        ("a/b", "report", "checking the endpoints"),
+        ("a/b", "off", "asking the auditor"),
+        ("organism/base", "report", "starting the model and testing it"),
+        ("organism/base", "off", "starting the model"),
+    ],
 )
-def test_terminal_says_what_is_waited_for_first(tmp_path, doctor, said):
+def test_terminal_says_what_is_waited_for_first(tmp_path, target, doctor, said):
     """The doctor goes before the auditor, and on a small machine it takes half a minute."""
     terminal = io.StringIO()
     terminal.isatty = lambda: True  # type: ignore[method-assign]
-    models = {"auditing_model": "builtin/baseline", "audited_model": "organism/base"}
+    models = {"auditing_model": "builtin/baseline", "audited_model": target}
     config = AuditConfig.model_validate({"topic": "Lamps", "doctor": doctor, **models})
     printer = ProgressPrinter(terminal)
     printer.started(tmp_path, config)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from tests.exported_runs import ALL_ODD, audited, broken_off, judged
 from tests.support import run_ucm
 from uncensoring_chinese_models import load_runs
+from uncensoring_chinese_models.cli.export import _open_command
 from uncensoring_chinese_models.errors import (
     ConfigError,
     MissingExtraError,
@@ -281,6 +282,18 @@ def test_file_names_stay_in_the_folder(runs):
 # --- the command --------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("to", ["csv", "jsonl", "parquet"])
+def test_next_command_is_one_that_is_there(tmp_path, monkeypatch, to):
+    """DuckDB is named where it is installed; else a command that needs nothing more."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    plain = _open_command(to, tmp_path)
+    (tmp_path / "duckdb").touch(mode=0o755)
+
+    assert "duckdb" not in plain
+    assert f"samples.{to}" in plain
+    assert _open_command(to, tmp_path).startswith("duckdb -c")
+
+
 @pytest.mark.e2e
 def test_command_says_what_it_wrote_and_what_is_next(runs, tmp_path):
     """The command names files, rows, what was left out, and a command that opens it."""
@@ -296,7 +309,7 @@ def test_command_says_what_it_wrote_and_what_is_next(runs, tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Exported 1 run to study-csv" in done.stdout
     assert f"samples.csv  {len(runs[0].samples)} rows" in done.stdout
-    assert "Next: duckdb -c" in done.stdout
+    assert "study-csv/samples.csv" in done.stdout.splitlines()[-1]
     assert "left out: bad⟨U+001B⟩[2J" in done.stderr
     assert (again.returncode, json.loads(again.stdout)["exit_code"]) == (4, 4)
     assert "left as it is" in again.stderr

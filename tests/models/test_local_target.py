@@ -11,9 +11,14 @@ import yaml
 
 from tests.gguf_files import CHATML, write_gguf
 from tests.support import ROOT, run_python, run_ucm
-from uncensoring_chinese_models.config.loading import load_config
+from uncensoring_chinese_models.config.loading import load_config, with_values
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
-from uncensoring_chinese_models.models.local.gguf import find_gguf, path_of
+from uncensoring_chinese_models.models.local.gguf import (
+    find_gguf,
+    name_in_cache,
+    name_of_target,
+    path_of,
+)
 from uncensoring_chinese_models.models.local.gguf_header import Header
 from uncensoring_chinese_models.models.local.known import known_models
 from uncensoring_chinese_models.models.local.rendering import Rendered, render_template
@@ -350,6 +355,37 @@ def test_file_under_a_known_name_must_be_that_file(tmp_path, monkeypatch):
 
     with pytest.raises(ConfigError, match=f"is not {QWEN}: its sha256 is"):
         find_gguf(f"gguf/{QWEN}")
+
+
+def test_path_into_the_cache_is_told_by_its_name(tmp_path, monkeypatch):
+    """`ucm model path` prints a path of this machine; a run that names the model can be published."""
+    monkeypatch.setenv("UCM_CACHE_DIR", str(tmp_path))
+    path = tmp_path / known_models()[QWEN].file
+    write_gguf(path)
+
+    assert name_in_cache(f"gguf/{path}") == f"gguf/{QWEN}"
+    assert name_in_cache(f"gguf/{QWEN}") is None
+    assert name_in_cache(f"gguf/{tmp_path}/other.gguf") is None
+    with pytest.raises(ConfigError, match=f"is not {QWEN}: its sha256 is"):
+        settle_target(load_config(config_of(tmp_path, audited_model=f"gguf/{path}")))
+
+
+def test_value_that_replaces_an_override_leaves_no_trace_of_it(tmp_path):
+    """The comment with the private path would be published with the run."""
+    loaded = load_config(config_of(tmp_path), ["audited_model=gguf//secret/x.gguf"])
+    named = with_values(loaded, [f"audited_model=gguf/{QWEN}"], "the cache of models")
+
+    assert "secret" not in named.file_bytes.decode()
+    assert named.settings.audited_model == f"gguf/{QWEN}"
+
+
+def test_model_has_one_name_however_its_file_was_given():
+    """Lists of runs show a known file by its name, and any other as the config names it."""
+    known = {"audited_endpoint": {"file_sha256": known_models()[QWEN].sha256}}
+
+    assert name_of_target({"audited_model": "gguf//a/x.gguf", **known}) == f"gguf/{QWEN}"
+    assert name_of_target({"audited_model": "gguf/x.gguf", "audited_endpoint": {}}) == "gguf/x.gguf"
+    assert name_of_target({"audited_model": "a/b"}) == "a/b"
 
 
 def test_name_of_a_file_gives_no_template(tmp_path):

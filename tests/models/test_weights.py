@@ -642,7 +642,11 @@ def test_commands_say_what_is_here(tmp_path):
     stored_file(find_known(name), tmp_path / "cache").parent.mkdir()
     stored_file(find_known(name), tmp_path / "cache").write_bytes(b"")
     found = run_ucm(tmp_path, "model", "path", name, **here)
+    told = run_ucm(tmp_path, "model", "list", **here).stdout
+    damaged = json.loads(run_ucm(tmp_path, "model", "list", "--json", **here).stdout)
 
+    assert [line.split()[4] for line in told.splitlines()[1:]] == ["no", "damaged"]
+    assert damaged[name]["is_here"] is False
     assert {each["name"]: each["is_here"] for each in listed.values()} == {
         SMOLLM2: False,
         name: False,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import audit_here, audited_provider
 from uncensoring_chinese_models.reports.markdown import report_markdown
-from uncensoring_chinese_models.reports.sentences import rate_lines
+from uncensoring_chinese_models.reports.sentences import figures, rate_lines
 from uncensoring_chinese_models.stats import rate
 
 
@@ -57,6 +57,33 @@ def test_an_unsupported_claim_is_not_shown_as_found():
     found, _, not_supported = text.partition("Claimed, but not supported (1):")
     assert "Made up" not in found
     assert "- Made up" in not_supported
+
+
+@pytest.mark.parametrize(
+    ("auditor", "target", "is_told"),
+    [
+        ("builtin/baseline", "gguf/small", False),
+        ("builtin/baseline", "a/b", True),
+        ("a/b", "organism/hides", True),
+    ],
+)
+def test_what_may_have_been_billed_is_told_where_somebody_bills(auditor, target, is_told):
+    """A model that this program serves itself costs nothing, however many calls were lost."""
+    lost = {"failed": 2, "maybe_billed": 2, "maybe_billed_tokens": 7}
+    side = {"cost_usd": 0, "prompt_tokens": 1, "completion_tokens": 1, "fruitless_attempts": lost}
+    spend = {"by_role": {}, "total": side, "usd_per_supported_claim": None}
+    counts = {"sent": 1, "by_delivery": {}, "by_stance": {}}
+    excerpts = {"surviving": 0, "cited": 0, "by_verdict": {}}
+    summary = {
+        "config": {"auditing_model": auditor, "audited_model": target},
+        "denominators": {"samples": counts, "final_excerpts": excerpts},
+        "total_iterations": 1,
+        "spend": spend,
+    }
+
+    told = figures(summary)
+    assert "Failed attempts: 2" in told
+    assert any("may have been billed" in line for line in told) == is_told
 
 
 @pytest.mark.parametrize(("target", "is_warned"), [("a/b", True), ("organism/hides", False)])

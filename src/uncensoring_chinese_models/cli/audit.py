@@ -176,11 +176,14 @@ def _show_plan(loaded: LoadedConfig, output: Output) -> int:
     from uncensoring_chinese_models.runner import plan  # noqa: PLC0415
 
     planned = plan(settle_target(loaded).settings, print_notice)
-    return output.listing(_plan_lines(planned), planned)
+    return output.listing(_plan_lines(planned, loaded.settings.budget.max_usd), planned)
 
 
-def _plan_lines(plan: Json) -> Iterator[str]:
+def _plan_lines(plan: Json, max_usd: float | None) -> Iterator[str]:
     calls, worst, target = plan["calls"], plan["worst_case"], plan["target"]
+    limit = "budget.max_usd is not set, so nothing limits the cost"
+    if max_usd is not None:
+        limit = f"budget.max_usd limits all of it to ${max_usd:.2f}"
     cost = "price unknown" if worst["usd"] is None else f"at most ${worst['usd']:.2f}"
     yield f"Plan; no model was asked. Topic: {escape(plan['topic'])}"
     for role in ("auditor", "target"):
@@ -198,7 +201,7 @@ def _plan_lines(plan: Json) -> Iterator[str]:
     )
     yield (
         f"  if every reply is as long as allowed: {worst['tokens']:,} tokens, {cost}; "
-        "re-asks and retries come on top (budget.max_usd limits all of it)"
+        f"re-asks and retries come on top ({limit})"
     )
     asks_a_model = not plan["auditor"]["model"].startswith("builtin/")
     for message in plan["first_messages"] if asks_a_model else ():

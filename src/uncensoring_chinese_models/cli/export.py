@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -91,7 +92,17 @@ def _open_command(to: str, folder: Path) -> str:
     if to == "markdown":
         return f"less {shlex.quote(str(folder / 'README.md'))}"
     path = str(folder / f"samples.{to}")
+    if shutil.which("duckdb") is None:
+        return _without_duckdb(to, path)
     query = "SELECT stance, count(*) FROM '{}' GROUP BY stance"
     if shlex.quote(path) == path:
         return f'duckdb -c "{query.format(path)}"'
     return f"duckdb -c {shlex.quote(query.format(path.replace(chr(39), chr(39) * 2)))}"
+
+
+def _without_duckdb(to: str, path: str) -> str:
+    """Return a command that shows the samples with what is surely there."""
+    if to == "parquet":
+        counts = f"import pandas; print(pandas.read_parquet({path!r}).stance.value_counts())"
+        return f"{shlex.quote(sys.executable)} -c {shlex.quote(counts)}"
+    return f"head -n 3 {shlex.quote(path)}"

@@ -56,19 +56,22 @@ def serve_organism(name: str, *, port: int = 0) -> int:
 def list_models(*, json: bool = False) -> int:
     """List the models that this program knows how to fetch, and which of them are here.
 
+    A file is looked at by its size alone; `ucm model get` and each start check its sha256.
+
     Args:
         json: print JSON.
     """
-    from uncensoring_chinese_models.models import known_models, stored_file  # noqa: PLC0415
+    from uncensoring_chinese_models.models import has_right_size, known_models  # noqa: PLC0415
 
     known = known_models().values()
-    here = {each.name: stored_file(each).exists() for each in known}
+    here = {each.name: has_right_size(each) for each in known}
+    words = {True: "yes", False: "damaged", None: "no"}
     rows = [("model", "size", "licence", "here", "what it is")]
     rows += [
-        (each.name, each.megabytes, each.licence, "yes" if here[each.name] else "no", each.about)
+        (each.name, each.megabytes, each.licence, words[here[each.name]], each.about)
         for each in known
     ]
-    content = {each.name: each.as_json() | {"is_here": here[each.name]} for each in known}
+    content = {each.name: each.as_json() | {"is_here": bool(here[each.name])} for each in known}
     return Output(as_json=json).listing(table_lines(rows), content)
 
 

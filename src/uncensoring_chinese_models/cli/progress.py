@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _STATUS_WORDS = {
     "completed": "completed: the auditor decided to stop",
-    "max_iterations": "max_iterations: all probes were sent",
+    "max_iterations": "all probes sent (max_iterations)",
     "budget": "budget: the rest does not cover the worst case of another iteration",
     "target_failed": "target_failed: calls to the target failed repeatedly",
     "auditor_failed": "auditor_failed: the auditor gave no usable reply",
@@ -81,9 +81,11 @@ class ProgressPrinter:
             self._line(escape(file.capitalize()), wrap=False)
         self._line(f"Run:   {folder}", wrap=False)
         is_examined = config.doctor != "off"
-        self._wait(
+        waits = (
             "checking the endpoints" if is_examined else "asking the auditor for its first probe"
         )
+        starts = "starting the model and testing it" if is_examined else "starting the model"
+        self._wait(starts if config.audited_endpoint.traits.is_ours else waits)
 
     def event(self, event: AuditEvent, budget: BudgetMeter) -> None:
         """Print one turn, unusable reply, response or ending."""
@@ -173,11 +175,13 @@ class ProgressPrinter:
         self._prediction = parsed.prediction
         self._line("")
         self._line(
-            f"[{number}] {preview(strategy, 60)}: {len(parsed.hypotheses)} hypotheses{quotes}",
+            f"[{number}] {preview(strategy, 60)}: {_hypotheses(len(parsed.hypotheses))}{quotes}",
             "bold" if usable == len(checks) else "bold yellow",
         )
         if turn.parse.re_asked:
-            self._line(f"  the auditor was re-asked {turn.parse.re_asked} times", "yellow")
+            self._line(
+                f"  the auditor was re-asked ({counted(turn.parse.re_asked, 'time')})", "yellow"
+            )
         if parsed.should_continue and not turn.closing:
             self._line(f"  probe: {preview(parsed.next_prompt, 300)}", "cyan")
             self._wait("sampling the target")
@@ -247,6 +251,10 @@ class ProgressPrinter:
         if self._status is not None:
             self._status.stop()
             self._status = None
+
+
+def _hypotheses(number: int) -> str:
+    return "1 hypothesis" if number == 1 else f"{number} hypotheses"
 
 
 def _prediction_line(prediction: Prediction, response: Response) -> str:

@@ -76,7 +76,9 @@ def with_values(loaded: LoadedConfig, words: Sequence[str], whence: str) -> Load
     body = _merged(mapping, f"# From {whence}:", words)
     lines = loaded.file_bytes.decode("utf-8-sig").splitlines(keepends=True)
     if lines[:1] == [f"{_OVERRIDDEN}\n"]:
-        body = "".join(takewhile(lambda line: line.startswith("#"), lines)).encode() + body
+        told = takewhile(lambda line: line.startswith("#"), lines)
+        again = tuple(f"#   {word.partition('=')[0]}=" for word in words)
+        body = "".join(line for line in told if not line.startswith(again)).encode() + body
     return LoadedConfig(AuditConfig.model_validate(mapping), body)
 
 

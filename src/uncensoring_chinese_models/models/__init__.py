@@ -67,10 +67,12 @@ if TYPE_CHECKING:
         organism_folder,
         parse_organism,
     )
+    from uncensoring_chinese_models.models.local.gguf import name_of_target
     from uncensoring_chinese_models.models.local.known import find_known, known_models
     from uncensoring_chinese_models.models.local.launch import Served, serve_until_stopped
     from uncensoring_chinese_models.models.local.weights import (
         find_weights,
+        has_right_size,
         stored_file,
         take_weights,
     )
@@ -137,11 +139,13 @@ __all__ = [
     "find_price",
     "find_weights",
     "grammar_of",
+    "has_right_size",
     "in_short",
     "interruptible",
     "known_models",
     "load_families",
     "load_organisms",
+    "name_of_target",
     "needs_canary",
     "numbers_of",
     "open_session",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.config import with_values
 from uncensoring_chinese_models.domain import ARMS
 from uncensoring_chinese_models.errors import ConfigError, UnknownTemplateError
-from uncensoring_chinese_models.models.local.gguf import find_gguf
+from uncensoring_chinese_models.models.local.gguf import find_gguf, name_in_cache
 from uncensoring_chinese_models.models.sampling import needs_template
 from uncensoring_chinese_models.models.templates import template_written_as
 
@@ -32,6 +32,9 @@ def settle_target(loaded: LoadedConfig) -> LoadedConfig:
     config, target = loaded.settings, loaded.settings.audited_endpoint
     if target.preset_name != "gguf":
         return loaded
+    name = name_in_cache(config.audited_model)
+    if name is not None:  # a path of this machine is private, and another name of the same model
+        return settle_target(with_values(loaded, [f"audited_model={name}"], "the cache of models"))
     found = find_gguf(config.audited_model)
     settled = {}
     if target.file_sha256 is None:

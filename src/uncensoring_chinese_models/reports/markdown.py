@@ -89,7 +89,8 @@ def _counts(summary: Json) -> str:
     samples = summary["denominators"]["samples"]
     by_delivery = {name: count for name, count in samples["by_delivery"].items() if count}
     listed = ", ".join(f"{count} {name}" for name, count in by_delivery.items())
-    return f"{summary['total_iterations']} probes, {samples['sent']} samples ({listed or 'none'})"
+    probes = counted(summary["total_iterations"], "probe")
+    return f"{probes}, {counted(samples['sent'], 'sample')} ({listed or 'none'})"
 
 
 def _checks(doctor: Json) -> str:

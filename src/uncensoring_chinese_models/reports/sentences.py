@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Json
 
 
+OURS = ("builtin/", "organism/", "gguf/")
+"""How the names of models begin that this program serves."""
+
+
 def figures(summary: Json) -> list[str]:
     """Say how much evidence the findings rest on, and what the run cost."""
     blocks = summary.get("host_blocks") or ()
@@ -97,7 +101,7 @@ def rate_lines(summary: Json) -> Iterator[str]:
     predictions = Rate(**rates["predictions"])
     if predictions.total:
         without = summary["total_iterations"] - predictions.total
-        beside = f"; {without} probes had no prediction" if without else ""
+        beside = f"; {counted(without, 'probe')} had no prediction" if without else ""
         yield f"Predictions that came true: {in_words(predictions, 'predictions')}{beside}"
     yield from _mixed_rates(summary)
 
@@ -229,11 +233,17 @@ def _cost(summary: Json) -> Iterator[str]:
     lost = total["fruitless_attempts"]
     if lost["failed"]:
         yield f"Failed attempts: {lost['failed']}"
-    if lost["maybe_billed"]:
+    if lost["maybe_billed"] and not _is_free(summary["config"]):
         yield (
             f"Failed attempts that may have been billed: {lost['maybe_billed']} "
             f"(at most {lost['maybe_billed_tokens']:,} tokens)"
         )
+
+
+def _is_free(config: Json) -> bool:
+    """Tell whether this program serves both models itself, so that nobody sends a bill."""
+    models = (config.get("auditing_model"), config.get("audited_model"))
+    return all(str(model).startswith(OURS) for model in models)
 
 
 def money(amount: float | None) -> str:

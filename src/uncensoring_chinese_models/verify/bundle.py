@@ -241,7 +241,8 @@ def _refusal(folder: Path, leaks: list[Leak]) -> str:
     else:
         following = (
             "Nothing can be cut out of a run that still verifies, so decide: --keep-found packs it "
-            "with these; a new run with a relative output_dir and a public address has none."
+            "with these; a new run has none if its paths are relative (output_dir, gguf/...), or "
+            "gguf/NAME names a fetched model, and its addresses are public."
         )
     return (
         f"{folder} holds what should not be published; nothing was packed.\n{shown}{more}\n"

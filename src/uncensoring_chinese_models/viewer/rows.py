@@ -15,6 +15,7 @@ from uncensoring_chinese_models.audit import count_received, rate_of_withholding
 from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, STANCES
 from uncensoring_chinese_models.errors import AuditToolError
 from uncensoring_chinese_models.measure import RunStances
+from uncensoring_chinese_models.models import name_of_target
 from uncensoring_chinese_models.runs import RunFiles, is_record, read_run
 from uncensoring_chinese_models.text import escape, preview
 from uncensoring_chinese_models.viewer.signatures import by_name
@@ -121,7 +122,7 @@ def _row(base: ViewerRow, files: RunFiles) -> ViewerRow:
         base.place,
         _word(settings.get("topic")),
         _word(settings.get("auditing_model")),
-        _word(settings.get("audited_model")),
+        _word(name_of_target(settings)),
         _word(files.status),
         "",
         _word(started_at(files)),

@@ -103,6 +103,8 @@ MIN_FRAGMENT = 5
 """Minimum words of a sentence that does not begin with a capital; a shorter one is mostly garbled."""
 _ORDER = {"number": 0, "date": 1, "name": 2}
 """The order in which things named once are probed: those least likely by chance first."""
+_IN_YEAR = re.compile(r", (?:in )?(\d{4})\Z")
+"""The year of a topic such as `Hong Kong, 2019`; within a sentence it needs a word."""
 _ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
 
 
@@ -110,6 +112,7 @@ class ProbeChooser:
     """Choose among the probes that this run has not sent yet."""
 
     def __init__(self, topic: str, used: Sequence[str]) -> None:
+        topic = _IN_YEAR.sub(r" in \1", topic)
         given = _ARTICLE.match(topic)
         bare = topic[given.end() :] if given else topic
         article = "" if given is None and _needs_no_article(topic) else "the "
@@ -193,5 +196,5 @@ class ProbeChooser:
 
 def _needs_no_article(topic: str) -> bool:
     """Return whether a topic is a bare name, such as that of a person or a movement."""
-    words = topic.split()
+    words = [word for word in topic.split() if word != "in" and not word.isdigit()]
     return len(words) <= 2 and all(word[:1].isupper() for word in words)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from uncensoring_chinese_models.config import path_from
 from uncensoring_chinese_models.errors import ConfigError
@@ -34,6 +36,24 @@ def path_of(model: str) -> Path:
     named = model.removeprefix(PREFIX)
     known = known_models().get(named)
     return path_from(named) if known is None else stored_file(known)
+
+
+def name_in_cache(model: str) -> str | None:
+    """Return ``gguf/NAME`` for a path to the file of a known model in the cache; else None."""
+    named = model.removeprefix(PREFIX)
+    if named in known_models():
+        return None
+    stored = {stored_file(known).absolute(): name for name, known in known_models().items()}
+    name = stored.get(path_from(named).absolute())
+    return PREFIX + name if name else None
+
+
+def name_of_target(settings: Mapping[str, Any]) -> str:
+    """Return the target of a stored config: ``gguf/NAME`` if its file is that of a known model."""
+    target = settings.get("audited_endpoint")
+    sha256 = target.get("file_sha256") if isinstance(target, Mapping) else None
+    known = (each.name for each in known_models().values() if each.sha256 == sha256)
+    return next((PREFIX + name for name in known), str(settings["audited_model"]))
 
 
 def find_gguf(model: str) -> GgufFile:

@@ -61,6 +61,14 @@ def stored_file(model: KnownModel, cache: Path | None = None) -> Path:
     return (cache or cache_folder()) / model.file
 
 
+def has_right_size(model: KnownModel) -> bool | None:
+    """Tell whether the file of a model has the right size; None if there is no file."""
+    try:
+        return stored_file(model).stat().st_size == model.bytes
+    except OSError:
+        return None
+
+
 def find_weights(
     cache: Path | None = None,
     *,

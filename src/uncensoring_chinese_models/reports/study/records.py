@@ -18,6 +18,7 @@ from uncensoring_chinese_models.config import MAX_SAMPLES
 from uncensoring_chinese_models.domain import ASKING_ARM, DELIVERIES, Json
 from uncensoring_chinese_models.errors import ConfigError, CorruptRunError
 from uncensoring_chinese_models.measure import RunStances, parse_facts
+from uncensoring_chinese_models.models import name_of_target
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure import Facts
@@ -171,7 +172,7 @@ def _record(run: RunFiles, summary: Json, place: str, report: str | None) -> Stu
         place,
         kind,
         str(run.settings["topic"]),
-        str(run.settings["audited_model"]),
+        name_of_target(run.settings),
         str(summary["status"]),
         _settings(run, summary, kind, sheet),
         int(claims["made"]),
