@@ -294,9 +294,13 @@ def test_mere_word_is_named_with_the_word_before_it():
             ["They saw Zepharel Ostrel.", "The boats of Zepharel Ostrel.", "It was Ostrel."],
             "] Zepharel Ostrel (",
         ),
+        (
+            ["It was Ostrel.", "It was not Ostrel.", "They saw Zepharel Ostrel."],
+            "] Zepharel Ostrel (",
+        ),
         (["It was Halvor Ostrel who left.", "So came the Ostrels."], "] Ostrel"),
     ],
-    ids=["possessive", "whole name", "plural"],
+    ids=["possessive", "whole name", "seldom whole", "plural"],
 )
 def test_thing_is_spelled_as_the_target_mostly_spells_it(texts, claim):
     """A name has its parts, but no possessive ending."""

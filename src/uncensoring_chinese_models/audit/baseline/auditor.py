@@ -310,7 +310,9 @@ def _as_written(finding: Finding) -> list[str]:
         if own and not any(key in stems(name) for name in spelled):
             usual = Counter(map(finding.name_at, own)).most_common(1)[0][0]
             spelled.append(_with_its_word(own, usual))
-    return spelled
+    return [
+        name for name in spelled if not any(name in other for other in spelled if other != name)
+    ]
 
 
 def _with_its_word(occurrences: Sequence[Occurrence], spelled: str) -> str:
