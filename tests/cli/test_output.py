@@ -13,10 +13,12 @@ import pytest
 from tests.judged_runs import judging_provider, probed
 from tests.support import ROOT, audited_provider, make_config, run_ucm, write_config
 from uncensoring_chinese_models.cli import output
+from uncensoring_chinese_models.cli.audit import _plan_lines
 from uncensoring_chinese_models.cli.output import Output, our_name
 from uncensoring_chinese_models.cli.progress import ProgressPrinter
 from uncensoring_chinese_models.config.settings import AuditConfig
 from uncensoring_chinese_models.errors import RunStoreError
+from uncensoring_chinese_models.runner.planning import plan
 
 
 @pytest.fixture
@@ -126,6 +128,18 @@ def test_terminal_says_what_is_waited_for_first(tmp_path, target, doctor, said):
     printer.close()
 
     assert said in terminal.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("max_usd", "said"),
+    [(None, "no limit in USD: budget.max_usd is not set"), (2, "limits all of it to $2.00")],
+)
+def test_plan_names_the_limit_that_there_is(max_usd, said):
+    """A limit that is not set limits nothing."""
+    models = {"auditing_model": "builtin/baseline", "audited_model": "organism/base"}
+    config = AuditConfig.model_validate({"topic": "Lamps", **models})
+
+    assert said in "\n".join(_plan_lines(plan(config, print), max_usd))
 
 
 def test_screen_of_a_probe_names_the_fact_and_no_hypotheses(tmp_path, monkeypatch):

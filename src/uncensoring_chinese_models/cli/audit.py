@@ -181,7 +181,7 @@ def _show_plan(loaded: LoadedConfig, output: Output) -> int:
 
 def _plan_lines(plan: Json, max_usd: float | None) -> Iterator[str]:
     calls, worst, target = plan["calls"], plan["worst_case"], plan["target"]
-    limit = "budget.max_usd is not set, so nothing limits the cost"
+    limit = "no limit in USD: budget.max_usd is not set"
     if max_usd is not None:
         limit = f"budget.max_usd limits all of it to ${max_usd:.2f}"
     cost = "price unknown" if worst["usd"] is None else f"at most ${worst['usd']:.2f}"
