@@ -93,7 +93,7 @@ DELIVERIES: dict[Delivery, DeliveryTraits] = {
     "empty": DeliveryTraits("-", "no reply came: nothing, or thoughts alone"),
     "blocked": DeliveryTraits("B", "the host blocked it", by_host=True),
     "suspected_block": DeliveryTraits(
-        "S", "perhaps the host cut it short or wrote it", by_host=True
+        "S", "perhaps the host refused it, cut it short or wrote it", by_host=True
     ),
     "replaced": DeliveryTraits("P", "the host replaced the text or a part of it", by_host=True),
     "failed": DeliveryTraits("X", "the call failed"),

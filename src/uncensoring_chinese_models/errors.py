@@ -31,8 +31,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 if TYPE_CHECKING:
     from decimal import Decimal
-FailureReason = Literal["technical", "unknown"]
-"""Why a call failed: `unknown` where it may be a block as well as a mistake."""
+FailureReason = Literal["technical", "content", "unknown"]
+"""Why a call failed: `unknown` where it may be a block as well as a mistake, `content` where the
+words of the error, in no known shape, say that it is a block."""
 UNREACHABLE = "unreachable"
 """Error type: no connection to the server, as while it starts or the network is down."""
 UNCONNECTABLE = "unconnectable"
@@ -86,7 +87,8 @@ class ClientError(AuditToolError):
         tokens: the tokens of the failed attempt, if the server reports them.
         cost_usd: the cost of the failed attempt, if the server reports it.
         finished_at: the recorded time of the failure.
-        reason: `unknown` where a 400, 403 or 422 says nothing that explains it: a block, or a mistake.
+        reason: `unknown` where a 400, 403 or 422 says nothing that explains it: a block, or a mistake;
+            `content` where its words speak of what the prompt or the answer holds.
         host_answer: the body of the server's answer, without keys.
         server: the server that was asked.
     """

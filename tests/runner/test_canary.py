@@ -285,3 +285,47 @@ def test_canary_is_the_same_for_every_call_of_a_route():
     assert found[0] == found[1]
     assert found[0].body == {**common, "prompt": OPENING, "max_tokens": 16}
     assert str(found[0].key) == "002/target/canary/completions/0"
+
+
+# --- words that speak of the content --------------------------------------------------------------
+
+SENSITIVE = "您的输入包含敏感内容，请修改后重试"
+
+
+def sensitive(status=400):
+    """Return an error in no known shape whose words speak of the content."""
+    body = {"error": {"message": SENSITIVE}}
+    return Fault(name="sensitive", about="", status=status, body=lambda _: body)
+
+
+@pytest.mark.parametrize("status", [400, 403, 500])
+def test_refusal_that_speaks_of_the_content_is_a_suspected_block(tmp_path, status):
+    """The harmless prompt is answered, so it is about this prompt: the sample says so, with the words."""
+    with audited_provider() as provider:
+        provider.fail(sensitive(status), api="completions", when=is_question, times=1, after=1)
+        ran = run(tmp_path, provider)
+
+    (refused,) = ran.samples(2)
+    assert (refused["delivery"], refused["failure"]) == ("suspected_block", None)
+    assert SENSITIVE in refused["error"]
+    assert len(canaries(provider)) == 1
+    (block,) = ran.summary["host_blocks"]
+    assert (block["kept_back"], block["unexplained"]) == ({"suspected_block": 1}, 0)
+    assert any("a suspected block" in line for line in ran.warnings)
+    assert ran.status == "max_iterations"
+    assert verify_run(ran.folder).holds
+
+
+def test_words_about_the_content_prove_nothing_where_a_harmless_prompt_meets_them(tmp_path):
+    """Some hosts say so of every request when the account is the reason: the run ends, and resumes."""
+    with audited_provider() as provider:
+        provider.fail(sensitive(), api="completions", times=None, after=1)
+        ran = run(tmp_path, provider)
+        provider.heal()
+        resumed = run(tmp_path, provider, resume=ran.folder)
+
+    assert type(ran.error) is FatalError
+    assert "not about the question" in ran.error.message
+    assert resumed.status == "max_iterations"
+    assert resumed.summary["host_blocks"] == []
+    assert verify_run(ran.folder).holds

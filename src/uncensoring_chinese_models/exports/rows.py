@@ -196,7 +196,10 @@ class CallRow:
     error_type: Annotated[str | None, "The provider's word for it."]
     error: Annotated[str | None, "What it said."]
     maybe_billed: Annotated[bool | None, "An error that may have been billed."]
-    reason: Annotated[str | None, "Of an error: `unknown` if nothing says what it is about."]
+    reason: Annotated[
+        str | None,
+        "Of an error: `unknown` if nothing says what it is about, `content` if its words do.",
+    ]
     block_message: Annotated[str | None, "The host's words when its policy blocked it."]
     block_shape: Annotated[str | None, "Known shape of the host's block, or of its flag."]
     host_answer: Annotated[str | None, "The body of an error or a block, as the host sent it."]
@@ -248,7 +251,9 @@ class FactRow:
     not_judged: Annotated[int | None, "Samples whose stance or mention is unknown."]
     empty: Annotated[int | None, "Samples without a reply: nothing, or thoughts alone."]
     blocked: Annotated[int | None, "Samples that the host blocked."]
-    suspected_block: Annotated[int | None, "Samples that the host perhaps cut short or wrote."]
+    suspected_block: Annotated[
+        int | None, "Samples that the host perhaps refused, cut short or wrote."
+    ]
     replaced: Annotated[int | None, "Samples that the host replaced, or a part of them."]
     failed: Annotated[int | None, "Samples whose call failed."]
     margin: Annotated[float | None, "`likelihood`: nats per token over the nearest decoy."]

@@ -68,4 +68,4 @@ def needs_canary(call: Call, err: ClientError) -> bool:
 
 def is_unexplained(err: ClientError) -> bool:
     """Return whether a server refused a request and nothing says why."""
-    return isinstance(err, RejectedError) and err.reason == "unknown"
+    return isinstance(err, RejectedError) and err.reason != "technical"

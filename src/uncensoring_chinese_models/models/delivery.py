@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.domain import is_cut
-from uncensoring_chinese_models.text import canned_at_end, reply_in
+from uncensoring_chinese_models.models.hosts.wording import says_block
+from uncensoring_chinese_models.text import canned_at_end, fold_script, reply_in
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Delivery, Reply
@@ -23,6 +25,16 @@ def delivery_of(reply: Reply) -> Delivery:
     if not (reply.text or "").strip():
         return "empty"
     return "truncated" if is_cut(reply.finish_reason, reply.native_finish_reason) else "complete"
+
+
+_MAX_NOTICE = 200
+"""A notice of a gateway is one or two sentences."""
+_OF_YOUR_PROMPT = re.compile(
+    r"[你您](?:当前)?的?(?:输入|提问|问题|请求|消息)|系统(?:已)?检测"
+    r"|\byour (?:input|prompt|message|request|question|query)\b",
+    re.IGNORECASE,
+)
+"""How a notice speaks of the prompt; a text on censorship does not."""
 
 
 class Arrived(NamedTuple):
@@ -64,12 +76,22 @@ def read_arrived(
     if own_words.strip() and not own_words[start:].strip() and not is_filtered:
         return Arrived("empty", start, end)
     canned = canned_at_end(own_words[start:], is_filtered=is_filtered) if has_host else None
+    if canned is None and has_host and not is_filtered and _is_notice(own_words[start:], reply):
+        return Arrived("suspected_block", start, start, own_words[start:].strip())
     if canned is None:
         return Arrived(delivery, start, end)
     end = start + canned.start
     if not is_filtered:
         delivery = _of_canned(canned, reply)
     return Arrived(delivery, start, end, own_words[end:].strip())
+
+
+def _is_notice(text: str, reply: Reply) -> bool:
+    """Return whether a text that no token was billed for says that the prompt was stopped."""
+    is_unbilled = reply.usage.completion_tokens == 0
+    folded = fold_script(text)
+    is_to_user = len(text) <= _MAX_NOTICE and _OF_YOUR_PROMPT.search(folded) is not None
+    return is_unbilled and is_to_user and says_block(folded)
 
 
 def _of_canned(canned: CannedEnding, reply: Reply) -> Delivery:

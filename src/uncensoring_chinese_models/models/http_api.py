@@ -79,14 +79,14 @@ class HttpApi:
         path, body = self._request(call)
         started = time.monotonic()
         raw = await self._exchange("POST", path, body, self._endpoint.timeout_s)
-        now = datetime.now(UTC)
+        now, asked = datetime.now(UTC), _texts_of(call.body)
         try:
             if path.endswith("/api/generate"):
-                reply = read_ollama(raw, now=now)
+                reply = read_ollama(raw, now=now, asked=asked)
             elif call.api == "tokenize":
                 reply = read_tokenized(raw, now=now)
             else:
-                reply = read_response(raw, call.api, now=now)
+                reply = read_response(raw, call.api, now=now, asked=asked)
         except ClientError as err:
             redact_error(err)
             err.message += self._hint(err)
@@ -188,6 +188,12 @@ class HttpApi:
                 f"{host} did not answer within {timeout_s:g} s", status=408, maybe_billed=True
             )
         return TransientError(f"{host} broke the connection: {_clean(err)}", maybe_billed=True)
+
+
+def _texts_of(body: Json) -> list[str]:
+    """Return the texts of a request: an error may repeat them."""
+    contents = [each["content"] for each in body.get("messages", ())]
+    return [each for each in [body.get("prompt"), *contents] if isinstance(each, str)]
 
 
 def redacted(reply: Reply) -> Reply:

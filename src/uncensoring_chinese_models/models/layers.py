@@ -54,9 +54,13 @@ _T = TypeVar("_T")
 _MAX_WAIT_S = 60.0
 _NO_SUCH_PAGE = frozenset({404, 405, 410})
 _GOES_ON = (
-    "warning: {} was refused, and nothing says why. A harmless prompt on the same route was not refused, so "
-    "the run goes on; the report counts this as unknown."
+    "warning: {} was refused, and {}. A harmless prompt on the same route was not refused, so "
+    "the run goes on; the report counts this as {}."
 )
+_COUNTS_AS = {
+    "unknown": ("nothing says why", "unknown"),
+    "content": ("its words speak of the content", "a suspected block"),
+}
 _NO_SUCH = re.compile(
     r"not a valid model|not found|n[o']t exist|no (such model|endpoints)|(unknown|invalid) model",
     re.IGNORECASE,
@@ -160,7 +164,7 @@ class Journaled:
                 raise _fatal(call, err) from None  # for the same reason
             if needs_canary(call, err):
                 await self._refuse_if_route_does(call, err)
-                self._notify(Notice(_GOES_ON.format(call.key)))
+                self._notify(Notice(_GOES_ON.format(call.key, *_COUNTS_AS[err.reason])))
             self._record.done(call, err)
             raise
         if call.key.purpose == "canary" and refuses(reply):

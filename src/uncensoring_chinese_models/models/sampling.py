@@ -231,11 +231,12 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         server=result.server,
     )
     if not isinstance(result, Reply):
+        failed = replace(sample, error=result.message, partial_text=result.partial_text)
+        if result.reason != "content":
+            return replace(failed, failure=result.reason)
+        # Its canary was not refused, so it is about this prompt.
         return replace(
-            sample,
-            error=result.message,
-            failure=result.reason,
-            partial_text=result.partial_text,
+            failed, delivery="suspected_block", block_stage="unknown", blocked_by="unknown"
         )
     own_words, spill = split_turn(result.text or "", planned.turn_ends)
     arrived = read_arrived(

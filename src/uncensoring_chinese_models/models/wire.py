@@ -24,14 +24,15 @@ from uncensoring_chinese_models.errors import (
 )
 from uncensoring_chinese_models.models import loose
 from uncensoring_chinese_models.models.bills import read_bill
-from uncensoring_chinese_models.models.hosts.answers import read_json
+from uncensoring_chinese_models.models.hosts.answers import is_stream, read_json
 from uncensoring_chinese_models.models.hosts.blocks import ANSWERED, classify
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from uncensoring_chinese_models.domain import Api, Json
+    from uncensoring_chinese_models.errors import FailureReason
     from uncensoring_chinese_models.models.hosts.blocks import HostVerdict
 
 STATUS_OF = {
@@ -104,23 +105,23 @@ class _Trouble:
     """True if the answer is not JSON: a proxy or a firewall may have sent it, not the provider."""
 
 
-def read_response(raw: RawResponse, api: Api, *, now: datetime) -> Reply:
-    """Return the reply that the server sent.
+def read_response(raw: RawResponse, api: Api, *, now: datetime, asked: Sequence[str] = ()) -> Reply:
+    """Return the reply that the server sent; `asked` are the texts of the request.
 
     Raises:
         ClientError: the response is an error, in any form; it says what it cost.
     """
     data = _json_object(raw)
-    return _with_bill(data, lambda: _read(data, raw, api, now))
+    return _with_bill(data, lambda: _read(data, raw, api, now, asked))
 
 
-def read_ollama(raw: RawResponse, *, now: datetime) -> Reply:
+def read_ollama(raw: RawResponse, *, now: datetime, asked: Sequence[str] = ()) -> Reply:
     """Return the reply of Ollama's /api/generate, through the same classification."""
     data = _json_object(raw)
     if data is not None and "response" in data:
         choice = {"text": data["response"], "finish_reason": data.get("done_reason")}
         data = {**data, "choices": [choice]}
-    return _with_bill(data, lambda: _read(data, raw, "completions", now))
+    return _with_bill(data, lambda: _read(data, raw, "completions", now, asked))
 
 
 def read_tokenized(raw: RawResponse, *, now: datetime) -> Reply:
@@ -154,15 +155,17 @@ def _wrote(data: Json | None) -> bool:
     return any(part.get(name) for part in (choice, message) for name in names)
 
 
-def _read(data: Json | None, raw: RawResponse, api: Api, now: datetime) -> Reply:
+def _read(
+    data: Json | None, raw: RawResponse, api: Api, now: datetime, asked: Sequence[str]
+) -> Reply:
     trouble = _find_trouble(data, raw, now)
     status = trouble.status if trouble else raw.status
     said = ANSWERED
     if status not in _STATUSES_OF_CALLS:
-        said = classify(status, _text(raw) if data is None else data)
+        said = classify(status, _text(raw) if data is None else data, asked)
     if said.is_block:
         return _block(said, data, api, raw, trouble)
-    if said.outcome == "technical" and trouble is None:
+    if said.outcome in ("technical", "content") and trouble is None:
         trouble = _Trouble(None, None, said.words, retryable=None, retry_after_s=None)
     if trouble:
         raise _error(trouble, said, data, raw, api)
@@ -296,7 +299,7 @@ def _first_choice(data: Json) -> Json | None:
 
 def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Trouble | None:
     """Return the error that a response reports: in its body, at its choice, or by its status."""
-    data = data or {}
+    data = _error_event(raw) if data is None else data
     choice = _first_choice(data) or {}
     for told in (data.get("error"), choice.get("error")):
         if told:
@@ -308,6 +311,14 @@ def _find_trouble(data: Json | None, raw: RawResponse, now: datetime) -> _Troubl
     if "choices" not in data and loose.status(data.get("code")):
         return _trouble(data, raw, now)
     return None
+
+
+def _error_event(raw: RawResponse) -> Json:
+    """Return the last event of a stream that is an error; else an empty mapping."""
+    text = _text(raw)
+    value = read_json(text) if is_stream(text) else None
+    events = [loose.mapping(each) for each in (value if isinstance(value, list) else [value])]
+    return next((each for each in reversed(events) if each.get("error")), {})
 
 
 def _said(error: Json) -> str | None:
@@ -373,14 +384,13 @@ def _error(
         message += " -- the server may not offer raw completions for this model"
     choice = _first_choice(data or {}) or {}
     source = loose.mapping(choice.get("message")) if api == "chat" else choice
-    explained = trouble.error_type in _EXPLAINED_TYPES or trouble.retryable is not None
     return kind(
         message,
         status=status,
         error_type=trouble.error_type,
         retry_after_s=trouble.retry_after_s,
         partial_text=loose.text(source.get("content" if api == "chat" else "text")),
-        reason="unknown" if said.outcome == "unknown" and not explained else "technical",
+        reason=_reason(trouble, said),
         host_answer=_host_answer(data, raw),
     )
 
@@ -400,6 +410,17 @@ def _kind(trouble: _Trouble, said: HostVerdict) -> type[ClientError]:
         return TransientError if trouble.retryable else RejectedError
     if said.outcome == "technical":
         return TransientError if said.means == "passing" else RejectedError
-    if status == 403:  # a page is not the provider's, and may let the next call pass
-        return TransientError if trouble.is_page else RejectedError
-    return RejectedError if status in _FINAL_STATUSES else TransientError
+    is_of_content = _reason(trouble, said) == "content"
+    # A page under 403 is not the provider's, and may let the next call pass.
+    is_refused = status == 403 and not trouble.is_page
+    is_final = is_of_content or is_refused or status in _FINAL_STATUSES
+    return RejectedError if is_final else TransientError
+
+
+def _reason(trouble: _Trouble, said: HostVerdict) -> FailureReason:
+    """Return why the call failed; an error that says what is wrong is no sign of a block."""
+    if trouble.error_type in _EXPLAINED_TYPES or trouble.retryable is not None:
+        return "technical"
+    if said.outcome == "content":
+        return "content"
+    return "unknown" if said.outcome == "unknown" else "technical"

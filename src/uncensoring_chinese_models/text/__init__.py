@@ -8,7 +8,12 @@ from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.text.canned import CannedEnding, canned_at_end
-    from uncensoring_chinese_models.text.chinese import Detected, foreign_characters, language_of
+    from uncensoring_chinese_models.text.chinese import (
+        Detected,
+        fold_script,
+        foreign_characters,
+        language_of,
+    )
     from uncensoring_chinese_models.text.escaping import escape, preview
     from uncensoring_chinese_models.text.json_reply import (
         ReplyForm,
@@ -98,6 +103,7 @@ __all__ = [
     "escape",
     "explain",
     "find_keys",
+    "fold_script",
     "foreign_characters",
     "harmless",
     "hides_negation",

@@ -31,7 +31,7 @@ ENDINGS = frozenset({"choices", "candidates"})
 """Lists of what a model wrote: only their finish reasons, flags and errors are read."""
 _ERRORS = frozenset({"error", "errors", "detail", "baseresp"})
 _PLACES = _ERRORS | ENDINGS | {"header", "response", "result", "data", "output", "v", "fragments"}
-_PLACES |= {"contentfilter", "promptfeedback", "incompletedetails"}
+_PLACES |= {"contentfilter", "promptfeedback", "incompletedetails", "delta"}
 """Where errors, finish reasons and flags stand beside an answer."""
 _REPEATS = frozenset({"request", "prompt", "messages", "input", "inputs", "query", "question"})
 _REPEATS |= {"content", "text", "flaggedinput"}
@@ -46,7 +46,10 @@ _WRITTEN = frozenset({"message", "delta", "content", "parts", "text"})
 _WRITTEN |= {"thinking", "reasoning", "reasoningcontent"}
 """Where a model's text stands in an entry of `ENDINGS`."""
 
-_CODES = ("code", "type", "errortype", "errorcode", "status", "providercode", "statuscode")
+_CODES = (
+    *("code", "type", "errortype", "errorcode", "status", "providercode", "statuscode"),
+    "amazonbedrockguardrailaction",
+)
 _PAGE = re.compile(r"\s*<(?!\d{3}>)")
 _STREAM = re.compile(r"\ufeff?\s*(data|id|event|retry)?:")
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -62,6 +65,9 @@ class Node(NamedTuple):
     """By the normal names of its keys."""
     words: tuple[str, ...] = ()
     """What it says of itself, without JSON that is packed in it."""
+    in_error: bool = False
+    parent: Node | None = None
+    """The mapping around it."""
 
     @property
     def codes(self) -> list[str]:
@@ -70,6 +76,7 @@ class Node(NamedTuple):
             return []
         is_whole = not self.under or not ENDINGS.isdisjoint(self.value)
         names = (*_CODES, "model") if is_whole else _CODES
+        names = (*names, "reason", "action") if self.in_error else names
         found = [self.value.get(name) for name in names]
         if self.under == "incompletedetails":
             found.append(self.value.get("reason"))
@@ -120,9 +127,10 @@ def nodes_of(value: Any, *, is_error: bool) -> list[Node]:
         elif isinstance(place.value, dict) and place.depth <= _MAX_NESTED:
             own = _by_normal_names(place.value)
             words: list[str] = []
-            for name, each in own.items():
-                pending += place.inside(name, each, words)
-            found.append(Node(place.under, own, tuple(words)))
+            inner = [one for name, each in own.items() for one in place.inside(name, each, words)]
+            node = Node(place.under, own, tuple(words), place.in_error, place.parent)
+            pending += [one._replace(parent=node) for one in inner]
+            found.append(node)
     return found
 
 
@@ -139,20 +147,22 @@ class _Place(NamedTuple):
     in_error: bool
     depth: int = 0
     unpacked: int = 0
+    parent: Node | None = None
 
     def into(self, name: str, value: Any) -> _Place:
         in_error = (self.in_error or name in _ERRORS) and name not in ENDINGS
-        return _Place(name, value, in_error, self.depth + 1, self.unpacked)
+        return _Place(name, value, in_error, self.depth + 1, self.unpacked, self.parent)
 
     def inside(self, name: str, value: Any, words: list[str]) -> Iterator[_Place]:
         """Go through what stands under a name; what it says in words is added to them."""
         is_own = self.under not in ENDINGS
         reads_all = self.in_error and is_own and name not in _REPEATS
-        says = is_own and name in (_ERROR_WORDS if self.in_error else _WORDS)
+        known = _ERROR_WORDS if self.in_error else _WORDS
+        says = is_own and (name in known or name.endswith(("msg", "message")))
         if isinstance(value, dict | list) and (name in _PLACES or reads_all):
             yield self.into(name, value)
         for text in (value if isinstance(value, list) else [value]) if says else ():
-            if not isinstance(text, str):
+            if not isinstance(text, str) or _PAGE.match(text):  # a page is a firewall's
                 continue
             packed, said = _unpack(text) if self.unpacked < _MAX_UNWRAPPED else (None, text)
             if said.strip():

@@ -6,12 +6,13 @@ tests hold as bodies. `classify` follows one order and stops at the first rule t
 1. an exact code or sentence of a technical error;
 2. an exact code or field with which a host says that it blocked something;
 3. an exact sentence with which a host says so, in a field of an error;
-4. a finish reason, the native one first;
-5. a flag beside the text;
-6. a status: 451 is suspected, and 400, 403 or 422 with an error that nothing explains is unknown.
+4. a code or a sentence of an error that no row has, read word by word (`wording.py`);
+5. a finish reason, the native one first;
+6. a flag beside the text;
+7. a status: 451 is suspected, and 400, 403 or 422 with an error that nothing explains is unknown.
 
 Words are searched for in fields of errors alone, never in the text of a model: a model may write about
-filters, and a request may be repeated.
+filters. What an error repeats from the request is left out.
 """
 
 from __future__ import annotations
@@ -33,13 +34,24 @@ from uncensoring_chinese_models.models.hosts.answers import (
     read_json,
     text_came,
 )
+from uncensoring_chinese_models.models.hosts.wording import (
+    code_hints_at_block,
+    code_names_account,
+    code_says_block,
+    finish_names_block,
+    says_account,
+    says_block,
+    without_repeats,
+)
+from uncensoring_chinese_models.text import fold_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from uncensoring_chinese_models.domain import BlockedBy, BlockStage, Json
 
-Outcome = Literal["answered", "blocked", "suspected_block", "technical", "unknown"]
+Outcome = Literal["answered", "blocked", "suspected_block", "technical", "content", "unknown"]
+"""`content`: an error whose words, which no row has, say that contents were stopped."""
 Means = Literal["ends", "passing", "request"]
 """What a technical error means: no further call would succeed, a later attempt may, or this request never will."""
 
@@ -56,6 +68,8 @@ _FLAGS: dict[str, tuple[str, tuple[object, ...]]] = {
 }
 """Flags beside an answer that stands, with their rows and values."""
 _ENDED = "the provider stopped in the middle of its answer ({})"
+_ASKED = re.compile("input|prompt|输入|提问", re.IGNORECASE)
+_WRITTEN = re.compile("output|generation|输出|生成", re.IGNORECASE)
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc", "'''")
 
 
@@ -88,21 +102,32 @@ class _Answer(NamedTuple):
     nodes: list[Node]
     is_stream: bool
     text_came: bool
+    searched: dict[str, str]
+    """What is searched of each text that errors hold: see `_searchable`."""
+
+    def says(self, pattern: re.Pattern[str], text: str) -> bool:
+        """Return whether a text of an error says this in the host's own words."""
+        return pattern.search(self.searched[text]) is not None
 
 
-def classify(status: int | None, body: str | Json | None) -> HostVerdict:
+def classify(status: int | None, body: str | Json | None, asked: Sequence[str] = ()) -> HostVerdict:
     """Return what a server's answer means, by its status and its body.
 
-    The status is that of HTTP, or the one that an error inside a 200 stands for. The body is parsed
-    already if it is one JSON object; keys have been removed from it.
+    Args:
+        status: that of HTTP, or the one that an error inside a 200 stands for.
+        body: parsed already if it is one JSON object; keys have been removed from it.
+        asked: the texts of the request, which an error may repeat.
     """
     value = read_json(body) if isinstance(body, str) else body
     if value is None:
         return ANSWERED
     nodes = nodes_of(value, is_error=status is not None and status >= 300)
     streamed = isinstance(body, str) and is_stream(body)
-    answer = _Answer(status, nodes, streamed, text_came(nodes))
-    rules = (_technical, _block_code, _block_sentence, _finish_reason, _flag)
+    said = {word for node in nodes for word in node.words}
+    ours = [_plain(each) for each in asked] if said else []
+    searched = {word: _searchable(word, ours) for word in said}
+    answer = _Answer(status, nodes, streamed, text_came(nodes), searched)
+    rules = (_technical, _block_code, _block_sentence, _wording, _finish_reason, _flag)
     found = next((verdict for rule in rules if (verdict := rule(answer)) is not None), None)
     return found or _by_status(status)
 
@@ -112,10 +137,10 @@ def classify(status: int | None, body: str | Json | None) -> HostVerdict:
 
 def _technical(answer: _Answer) -> HostVerdict | None:
     for row, node in _matches("technical", answer):
-        return HostVerdict("technical", row["id"], words=_words(node), means=row["means"])
+        return HostVerdict("technical", row["id"], words=_words(node, answer), means=row["means"])
     for node in answer.nodes:
-        if node.under == "detail" and {"loc", "msg"} <= node.value.keys():
-            return HostVerdict("technical", words=_words(node))  # a field of the request is wrong
+        if node.in_error and {"loc", "msg"} <= node.value.keys():
+            return HostVerdict("technical", words=_words(node, answer))  # a wrong field
     return None
 
 
@@ -131,6 +156,27 @@ def _block_sentence(answer: _Answer) -> HostVerdict | None:
     return None
 
 
+def _wording(answer: _Answer) -> HostVerdict | None:
+    """Read the codes and sentences of an error that no row has."""
+    is_error = not any(node.under in ENDINGS for node in answer.nodes)
+    places = [node for node in answer.nodes if node.in_error or (is_error and not node.under)]
+    if answer.status != 429:  # there, a quota may be one of a minute
+        for node in places:
+            if any(map(code_names_account, node.codes)) or any(
+                says_account(answer.searched[each]) for each in node.words
+            ):
+                return HostVerdict("technical", words=_words(node, answer), means="ends")
+    for node in places:
+        if any(map(code_says_block, node.codes)):
+            words = _words(node, answer)
+            return HostVerdict("blocked", None, _stage(answer, node, words), words=words)
+    for node in places:
+        said = [each for each in node.words if says_block(answer.searched[each])]
+        if answer.status != 429 and (said or any(map(code_hints_at_block, node.codes))):
+            return HostVerdict("content", words=said[0] if said else _words(node, answer))
+    return None
+
+
 def _finish_reason(answer: _Answer) -> HostVerdict | None:
     table = _table()["finish_reasons"]
     for node in reversed(answer.nodes):  # the last event of a stream has it
@@ -142,9 +188,9 @@ def _finish_reason(answer: _Answer) -> HostVerdict | None:
             if word in table["technical"]:
                 shape, means = table["technical"][word]
                 return HostVerdict("technical", shape, words=_ENDED.format(reason), means=means)
-            if word in table["blocked"]:
+            if word in table["blocked"] or finish_names_block(reason):
                 stage: BlockStage = "answer" if answer.text_came else "unknown"
-                return HostVerdict("blocked", table["blocked"][word], stage, "host")
+                return HostVerdict("blocked", table["blocked"].get(word), stage, "host")
     return None
 
 
@@ -162,6 +208,8 @@ def _flag_at(node: Node, answer: _Answer) -> HostVerdict | None:
     told = {name: node.value[key] for name, key in names.items() if key in node.value}
     words = ", ".join(f"{name}: {each}" for name, each in told.items())
     flag = told.get("flag") if type(told.get("flag")) is int else None
+    if node.under not in ENDINGS and not {"result", "banround"} & node.value.keys():
+        flag = None  # any host may have a flag of its own
     if flag in (3, 4):
         return HostVerdict("blocked", row, stage, "host", words)
     if flag == 2 or any(name in told and told[name] == bad for name, bad in _WITHDRAWN.items()):
@@ -203,19 +251,18 @@ def _table() -> dict[str, Any]:
 
 
 def _matches(kind: str, answer: _Answer) -> Iterator[tuple[Json, Node]]:
-    """Go through the rows of one kind that apply, each with its first place in the answer."""
+    """Go through the rows of one kind that apply, each with the first place in the answer that says most."""
     for row in _table()[kind]:
         if "status" in row and answer.status not in row["status"]:
             continue
         if row.get("stream") and not answer.is_stream:
             continue
-        for node in answer.nodes:
-            if _applies(row, node):
-                yield row, node
-                break
+        found = [node for node in answer.nodes if _applies(row, node, answer)]
+        if found:
+            yield row, next((node for node in found if node.words), found[0])
 
 
-def _applies(row: Json, node: Node) -> bool:
+def _applies(row: Json, node: Node, answer: _Answer) -> bool:
     """Return whether everything that a row asks for stands in one mapping."""
     if row["under"] and node.under not in row["under"]:
         return False
@@ -230,12 +277,17 @@ def _applies(row: Json, node: Node) -> bool:
     ):
         return False
     said = row["says"]
-    return said is None or any(said.search(_plain(each)) for each in node.words)
+    return said is None or any(answer.says(said, each) for each in node.words)
+
+
+def _searchable(text: str, asked: Sequence[str]) -> str:
+    """Return a text of an error as it is searched: plain, without what it repeats from the request."""
+    return " ".join(without_repeats(_plain(text), asked).split())
 
 
 def _plain(text: str) -> str:
-    """Return the text on one line, with straight apostrophes."""
-    return " ".join(text.translate(_APOSTROPHES).split())
+    """Return a text on one line, with straight apostrophes and simplified characters."""
+    return " ".join(fold_script(text).translate(_APOSTROPHES).split())
 
 
 def _is_zhipu(node: Node) -> bool:
@@ -261,7 +313,7 @@ _ENVELOPES = {
 
 
 def _blocked(row: Json, node: Node, answer: _Answer) -> HostVerdict:
-    words = _words(node, answer.nodes, row["says"])
+    words = _words(node, answer, row["says"])
     return HostVerdict(
         row.get("verdict", "blocked"),
         row["id"],
@@ -271,27 +323,32 @@ def _blocked(row: Json, node: Node, answer: _Answer) -> HostVerdict:
     )
 
 
-def _words(node: Node, nodes: Sequence[Node] = (), says: re.Pattern[str] | None = None) -> str:
+def _words(node: Node, answer: _Answer, says: re.Pattern[str] | None = None) -> str:
     """Return the host's words at this place: those that a row knows, or the nearest, or its code."""
-    known = (each for each in node.words if says is not None and says.search(_plain(each)))
-    nearest = (each for one in (node, *nodes) for each in one.words)
+    known = (each for each in node.words if says is not None and answer.says(says, each))
+    around = chain(_outwards(node), answer.nodes)
+    nearest = (each for one in around for each in one.words)
     said = next(chain(known, nearest), "")
     reasons = node.value.get("reasons")
     words = said or next(iter(node.codes), "")
     return f"{words} (reasons: {reasons})" if isinstance(reasons, list) and reasons else words
 
 
+def _outwards(node: Node | None) -> Iterator[Node]:
+    """Go through a mapping and those around it."""
+    while node is not None:
+        yield node
+        node = node.parent
+
+
 def _stage(answer: _Answer, node: Node, words: str) -> BlockStage:
     """Return what was stopped, the question or the answer, as far as the host says it."""
     roles = {str(each.value.get("role")) for each in answer.nodes if each.under == "contentfilter"}
     roles.add(str(node.value.get("stage")))
-    told = " ".join((*node.codes, words)).lower()
-    is_question = (
-        "user" in roles or "input" in roles or ("input" in told and not roles & {"assistant"})
-    )
-    is_answer = (
-        "assistant" in roles or "output" in roles or "output" in told or "generation" in told
-    )
-    if is_question != is_answer:
-        return "question" if is_question else "answer"
+    told = fold_script(" ".join((*node.codes, words)))
+    by_role = (bool(roles & {"user", "input"}), bool(roles & {"assistant", "output"}))
+    by_words = (bool(_ASKED.search(told)), bool(_WRITTEN.search(told)))
+    for is_question, is_answer in (by_role, by_words):
+        if is_question != is_answer:
+            return "question" if is_question else "answer"
     return "answer" if answer.text_came else "unknown"
