@@ -147,3 +147,19 @@ def test_unknown_error_keeps_the_hosts_words():
     row = next(row for row in LOOK_ALIKES if row.name == "plain-403")
 
     assert '"Forbidden"' in answer(row).host_answer
+
+
+@pytest.mark.parametrize("api", ["chat", "completions"])
+def test_prompt_that_is_repeated_is_not_the_hosts_word(api):
+    """What was asked is known here, so an error that quotes it is told from a host that blocks."""
+    asked = (
+        "Every file of the ministry, said the clerk: output data may contain inappropriate content."
+    )
+    row = Row("x", 400, {"error": {"message": f"Could not parse: {asked}"}})
+    body = (
+        {"messages": [{"role": "user", "content": asked}]} if api == "chat" else {"prompt": asked}
+    )
+    call = Call(CALL.key, api, {"model": "x/y", **body})
+
+    assert answer(row, call).reason == "unknown"
+    assert answer(row).block_shape == "AL-01"

@@ -70,9 +70,13 @@ def test_page_that_a_router_repeats_is_none():
 
 
 def test_quota_of_a_minute_is_waited_for():
-    """Under 429 no words end a run or prove a block."""
-    for text in ("账户额度不足", "Your input contains sensitive content"):
-        assert type(answer(429, said(text))) is TransientError
+    """Under 429 no words end a run or prove a block; under 503 a router's channel may have no quota."""
+    for status, text in [
+        (429, "账户额度不足"),
+        (429, "Your input contains sensitive content"),
+        (503, "当前分组的可用渠道额度不足"),
+    ]:
+        assert type(answer(status, said(text))) is TransientError
 
 
 # --- what is repeated -----------------------------------------------------------------------------

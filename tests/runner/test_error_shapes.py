@@ -176,7 +176,7 @@ TABLE = [
 ]
 AUDITOR_ONCE = {"retried": 3, "re-asked": 3, "schemaless": 3, "fails": 1, "stops": 1, "fine": 2}
 """Requests to the auditor when the fault strikes its first: two make a whole run."""
-ADVICE = {401: "check the key", 402: "add credit"}
+ADVICE = {401: "check the key", 402: "add credit", 0: "check the account"}
 BOTH_ENDPOINTS = {"arms": ["user_persona", "assistant"]}
 """The first arm goes to /completions, the second to /chat/completions."""
 APIS = ("completions", "chat")

@@ -67,6 +67,8 @@ _FLAGS: dict[str, tuple[str, tuple[object, ...]]] = {
     "ModerationLevel": ("TC-03", (1, "1")),
 }
 """Flags beside an answer that stands, with their rows and values."""
+_MAX_SEARCHED = 100_000
+"""So many characters of what an error says are searched; hosts send some hundreds."""
 _ENDED = "the provider stopped in the middle of its answer ({})"
 _ASKED = re.compile("input|prompt|输入|提问", re.IGNORECASE)
 _WRITTEN = re.compile("output|generation|输出|生成", re.IGNORECASE)
@@ -103,7 +105,7 @@ class _Answer(NamedTuple):
     is_stream: bool
     text_came: bool
     searched: dict[str, str]
-    """What is searched of each text that errors hold: see `_searchable`."""
+    """What is searched of each text that errors hold."""
 
     def says(self, pattern: re.Pattern[str], text: str) -> bool:
         """Return whether a text of an error says this in the host's own words."""
@@ -123,10 +125,7 @@ def classify(status: int | None, body: str | Json | None, asked: Sequence[str] =
         return ANSWERED
     nodes = nodes_of(value, is_error=status is not None and status >= 300)
     streamed = isinstance(body, str) and is_stream(body)
-    said = {word for node in nodes for word in node.words}
-    ours = [_plain(each) for each in asked] if said else []
-    searched = {word: _searchable(word, ours) for word in said}
-    answer = _Answer(status, nodes, streamed, text_came(nodes), searched)
+    answer = _Answer(status, nodes, streamed, text_came(nodes), _searched(nodes, asked))
     rules = (_technical, _block_code, _block_sentence, _wording, _finish_reason, _flag)
     found = next((verdict for rule in rules if (verdict := rule(answer)) is not None), None)
     return found or _by_status(status)
@@ -160,7 +159,8 @@ def _wording(answer: _Answer) -> HostVerdict | None:
     """Read the codes and sentences of an error that no row has."""
     is_error = not any(node.under in ENDINGS for node in answer.nodes)
     places = [node for node in answer.nodes if node.in_error or (is_error and not node.under)]
-    if answer.status != 429:  # there, a quota may be one of a minute
+    # Under 429 a quota may be one of a minute, and under 5xx that of somebody behind the host.
+    if answer.status != 429 and (answer.status or 0) < 500:
         for node in places:
             if any(map(code_names_account, node.codes)) or any(
                 says_account(answer.searched[each]) for each in node.words
@@ -280,9 +280,17 @@ def _applies(row: Json, node: Node, answer: _Answer) -> bool:
     return said is None or any(answer.says(said, each) for each in node.words)
 
 
-def _searchable(text: str, asked: Sequence[str]) -> str:
-    """Return a text of an error as it is searched: plain, without what it repeats from the request."""
-    return " ".join(without_repeats(_plain(text), asked).split())
+def _searched(nodes: Sequence[Node], asked: Sequence[str]) -> dict[str, str]:
+    """Return each text of an error as it is searched: plain, without what it repeats of the request."""
+    said = {word for node in nodes for word in node.words}
+    ours = [_plain(each) for each in asked] if said else []
+    searched: dict[str, str] = {}
+    left = _MAX_SEARCHED
+    for word in sorted(said, key=len):
+        plain = _plain(word[:left])
+        left -= len(plain)
+        searched[word] = " ".join(without_repeats(plain, ours).split())
+    return searched
 
 
 def _plain(text: str) -> str:
