@@ -20,11 +20,13 @@ from uncensoring_chinese_models.verify.verification import verify_run
 pytestmark = pytest.mark.wire
 
 WORDS = "This is not for you."
+"""They say nothing of what it is about."""
+SENSITIVE = "您的输入包含敏感内容，请修改后重试"
 
 
-def refusing(status=403):
-    """Return an error that says nothing of what it is about."""
-    body: dict[str, Any] = {"error": {"code": status, "message": WORDS}}
+def refusing(status=403, words=WORDS):
+    """Return an error in no known shape."""
+    body: dict[str, Any] = {"error": {"code": status, "message": words}}
     return Fault(name=f"plain_{status}", about="", status=status, body=lambda _: body)
 
 
@@ -224,9 +226,15 @@ def test_schema_that_was_refused_before_a_kill_is_not_sent_again(tmp_path):
 
 
 @pytest.mark.parametrize("is_refused", [False, True], ids=["answered", "refused first"])
-def test_run_killed_at_any_line_resumes_without_repeating_a_call(tmp_path, is_refused):
+@pytest.mark.parametrize("words", [WORDS, SENSITIVE], ids=["unknown", "content"])
+def test_run_killed_at_any_line_resumes_without_repeating_a_call(tmp_path, is_refused, words):
     """After each line around the refusal and its canary, resuming gives the same and repeats no call."""
     sampling = {"n": 2}
+
+    def refuse(provider, *, when=is_question, times, after=0):
+        fault = refusing(400, words)
+        return provider.fail(fault, api="completions", when=when, times=times, after=after)
+
     with audited_provider() as provider:
         refuse(provider, times=2, after=2)
         if is_refused:
@@ -289,20 +297,11 @@ def test_canary_is_the_same_for_every_call_of_a_route():
 
 # --- words that speak of the content --------------------------------------------------------------
 
-SENSITIVE = "您的输入包含敏感内容，请修改后重试"
-
-
-def sensitive(status=400):
-    """Return an error in no known shape whose words speak of the content."""
-    body = {"error": {"message": SENSITIVE}}
-    return Fault(name="sensitive", about="", status=status, body=lambda _: body)
-
-
 @pytest.mark.parametrize("status", [400, 403, 500])
 def test_refusal_that_speaks_of_the_content_is_a_suspected_block(tmp_path, status):
     """The harmless prompt is answered, so it is about this prompt: the sample says so, with the words."""
     with audited_provider() as provider:
-        provider.fail(sensitive(status), api="completions", when=is_question, times=1, after=1)
+        provider.fail(refusing(status, SENSITIVE), api="completions", when=is_question, times=1, after=1)
         ran = run(tmp_path, provider)
 
     (refused,) = ran.samples(2)
@@ -319,7 +318,7 @@ def test_refusal_that_speaks_of_the_content_is_a_suspected_block(tmp_path, statu
 def test_words_about_the_content_prove_nothing_where_a_harmless_prompt_meets_them(tmp_path):
     """Some hosts say so of every request when the account is the reason: the run ends, and resumes."""
     with audited_provider() as provider:
-        provider.fail(sensitive(), api="completions", times=None, after=1)
+        provider.fail(refusing(400, SENSITIVE), api="completions", times=None, after=1)
         ran = run(tmp_path, provider)
         provider.heal()
         resumed = run(tmp_path, provider, resume=ran.folder)

@@ -400,7 +400,7 @@ class Journal:
         else:
             result = error_from_json(record["error"])
             result.server = sent.server
-            is_held = result.reason == "unknown" and held.role not in self._refusing
+            is_held = result.reason != "technical" and held.role not in self._refusing
             held.refusal = result if is_held else None
         self._attempts[name] = replace(sent, result=result)
         if "/canary/" in record["call"] and refuses(result):
