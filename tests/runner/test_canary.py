@@ -75,7 +75,7 @@ def test_refusal_in_the_middle_of_a_run_does_not_end_it(tmp_path, status):
     assert len(canaries(provider)) == 1
     (sent,) = ran.records("sent", "/canary/")
     assert sent["call"] == "002/target/canary/completions/0"
-    assert any("A harmless prompt" in line for line in ran.warnings)
+    assert any("A harmless prompt on the same route was answered" in line for line in ran.warnings)
     assert verify_run(ran.folder).holds
 
 
@@ -123,7 +123,21 @@ def test_outage_of_the_canary_says_nothing(tmp_path):
         ran = run(tmp_path, provider)
 
     assert ran.status == "max_iterations"
+    assert any("met an outage, which says nothing" in line for line in ran.warnings)
     assert verify_run(ran.folder).holds
+
+
+def test_canary_that_a_filter_stops_names_the_finish_reason(tmp_path):
+    """A filter need not say a word; its finish reason is told."""
+    stopped = {"choices": [{"index": 0, "text": "Par", "finish_reason": "content_filter"}]}
+    with audited_provider() as provider:
+        refuse(provider, times=None)
+        filtered = Fault(name="filtered", about="", status=200, body=lambda _: stopped)
+        provider.fail(filtered, api="completions", when=is_canary, times=None)
+        ran = run(tmp_path, provider)
+
+    assert type(ran.error) is FatalError
+    assert "the host blocked it: content_filter" in ran.error.message
 
 
 def test_refusals_at_once_share_one_canary_of_their_route(tmp_path):
@@ -297,11 +311,14 @@ def test_canary_is_the_same_for_every_call_of_a_route():
 
 # --- words that speak of the content --------------------------------------------------------------
 
+
 @pytest.mark.parametrize("status", [400, 403, 500])
 def test_refusal_that_speaks_of_the_content_is_a_suspected_block(tmp_path, status):
     """The harmless prompt is answered, so it is about this prompt: the sample says so, with the words."""
     with audited_provider() as provider:
-        provider.fail(refusing(status, SENSITIVE), api="completions", when=is_question, times=1, after=1)
+        provider.fail(
+            refusing(status, SENSITIVE), api="completions", when=is_question, times=1, after=1
+        )
         ran = run(tmp_path, provider)
 
     (refused,) = ran.samples(2)

@@ -54,8 +54,8 @@ _T = TypeVar("_T")
 _MAX_WAIT_S = 60.0
 _NO_SUCH_PAGE = frozenset({404, 405, 410})
 _GOES_ON = (
-    "warning: {} was refused, and {}. A harmless prompt on the same route was not refused, so "
-    "the run goes on; the report counts this as {}."
+    "warning: {} was refused, and {}. A harmless prompt on the same route {}, so the run goes on; "
+    "the report counts this as {}."
 )
 _COUNTS_AS = {
     "unknown": ("nothing says why", "unknown"),
@@ -163,17 +163,18 @@ class Journaled:
             if _ends_run(call, err):
                 raise _fatal(call, err) from None  # for the same reason
             if needs_canary(call, err):
-                await self._refuse_if_route_does(call, err)
-                self._notify(Notice(_GOES_ON.format(call.key, *_COUNTS_AS[err.reason])))
+                met = await self._refuse_if_route_does(call, err)
+                why, as_what = _COUNTS_AS[err.reason]
+                self._notify(Notice(_GOES_ON.format(call.key, why, met, as_what)))
             self._record.done(call, err)
             raise
         if call.key.purpose == "canary" and refuses(reply):
-            raise FatalError(f"the host blocked it: {reply.block_message}")
+            raise FatalError(f"the host blocked it: {reply.block_message or reply.finish_reason}")
         self._record.done(call, None)
         return reply
 
-    async def _refuse_if_route_does(self, call: Call, err: ClientError) -> None:
-        """Send the canary of this route, once for all calls that wait for it.
+    async def _refuse_if_route_does(self, call: Call, err: ClientError) -> str:
+        """Send the canary of this route, once for all calls that wait for it; say what it met.
 
         Raises:
             FatalError: the canary was refused as well.
@@ -194,7 +195,8 @@ class Journaled:
                 error_type=err.error_type,
             ) from None
         except ClientError:
-            pass  # an outage says nothing about the refusal
+            return "met an outage, which says nothing"
+        return "was answered"
 
 
 def _retrieve(task: asyncio.Task[Reply]) -> None:

@@ -53,8 +53,8 @@ def block_lines(blocks: Sequence[Json], probes: int) -> Iterator[str]:
     unexplained = sum(each["unexplained"] for each in blocks)
     if unexplained:
         yield (
-            f"{counted(unexplained, 'call')} refused, and nothing says why; a harmless prompt on the "
-            "same route was not refused. It may be a block: read the host's words."
+            f"{counted(unexplained, 'call')} refused, and nothing says why; no harmless prompt on the "
+            "same route was refused. It may be a block: read the host's words."
         )
 
 
