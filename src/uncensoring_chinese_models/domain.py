@@ -6,6 +6,7 @@ no text of a model, however odd, is refused or altered on its way to disk.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -329,12 +330,19 @@ class Token(NamedTuple):
     """False for a part of a character."""
 
 
-_CUT = frozenset({"length", "max_tokens", "max_output_tokens", "context"})
+_CUT = frozenset({"length", "len", "context", "truncated"})
+_LIMITED = (frozenset({"max", "maximum", "limit"}), frozenset({"token", "tokens", "output"}))
+"""A reason that has a word of each is one: `MAX_TOKENS`, `token_limit`, `maxOutputTokens`."""
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def is_cut(finish_reason: str | None, native: str | None = None) -> bool:
     """Return whether the text was cut at the token limit, by the host's own reason or the server's."""
-    return any(each is not None and each.casefold() in _CUT for each in (native, finish_reason))
+    for reason in (native, finish_reason):
+        words = {word.lower() for word in _WORD.findall(reason or "")}
+        if words & _CUT or words == {"limit"} or all(words & each for each in _LIMITED):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)

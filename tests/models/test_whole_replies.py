@@ -68,6 +68,13 @@ def kept(sample: Sample) -> str:
         ("MAX_TOKENS", None),
         ("max_output_tokens", None),
         ("context", None),
+        ("model_length", None),
+        ("maxOutputTokens", None),
+        ("FINISH_REASON_MAX_TOKENS", None),
+        ("token_limit", None),
+        ("model_context_window_exceeded", None),
+        ("REASON_MAX_LEN", None),
+        ("limit", None),
         ("stop", "length"),
         ("stop", "max_tokens"),
     ],
@@ -79,7 +86,22 @@ async def test_a_reply_that_was_cut_at_the_limit_is_truncated(arm, finish, nativ
     assert (sample.delivery, kept(sample), sample.error) == ("truncated", BROKEN, None)
 
 
-@pytest.mark.parametrize("finish", ["stop", "eos", None, "tool_calls"])
+@pytest.mark.parametrize("arm", ["assistant", "user_persona"])
+async def test_a_reply_without_a_reason_that_has_all_tokens_is_truncated(arm):
+    """Some servers give no finish reason; the tokens then tell."""
+    how: dict[str, Any] = {"finish": None, "sampling": {"max_tokens": 50}}
+
+    assert (await over_the_wire(BROKEN, arm, tokens=50, **how)).delivery == "truncated"
+    assert (await over_the_wire(WHOLE, arm, tokens=49, **how)).delivery == "complete"
+    assert (await over_the_wire(WHOLE, arm, **how)).delivery == "complete"
+    assert (await over_the_wire(WHOLE, arm, tokens=50, **how | {"finish": "stop"})).delivery == (
+        "complete"
+    )
+
+
+@pytest.mark.parametrize(
+    "finish", ["stop", "eos", None, "tool_calls", "stop_sequence", "time_limit"]
+)
 async def test_other_reasons_cut_nothing(finish):
     """An unknown reason is no sign of a cut."""
     assert (await over_the_wire(WHOLE, finish=finish)).delivery == "complete"
@@ -131,6 +153,14 @@ async def test_a_canned_sentence_behind_a_whole_one_is_only_suspected():
     assert unbilled.delivery == "replaced"
 
 
+@pytest.mark.parametrize("start", ["DeepSeek then replies ", "它回答", "The sentence is "])
+async def test_a_canned_sentence_that_the_text_announces_is_only_suspected(start):
+    """A text about censorship may give the sentence without quotation marks."""
+    sample = await over_the_wire(start + SCOPE, tokens=40)
+
+    assert sample.delivery == "suspected_block"
+
+
 async def test_thoughts_before_a_canned_sentence_are_the_models():
     """A host that replaces the reply may leave the thoughts."""
     text = f"<think>\nThey ask about 1989.\n</think>\n\n{DEEPSEEK}"
@@ -149,6 +179,9 @@ async def test_thoughts_before_a_canned_sentence_are_the_models():
         f'It then shows: "{SCOPE}"',
         f"DeepSeek 会说：{DEEPSEEK}",
         f"The screen then says: {SCOPE}",
+        f"“{SCOPE}”",
+        f"`{DEEPSEEK}`",
+        f"> {SCOPE}",
         f"{SCOPE} So said the screen, and the child laughed.",
         "这个问题我无法回答，让我们聊聊别的吧。",
         "Let's talk about something else.",

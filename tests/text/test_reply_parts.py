@@ -91,6 +91,14 @@ def test_a_mark_that_closes_other_things_too_proves_no_thought():
         "Searched 12 sites for survivors, the report says.",
         "已搜索到 12 个网页的用户说，这里没有答案。",
         "<thin>paper</thin>",
+        "<think> is a tag that models use to open thoughts.",
+        "<think> and </think> are tags that surround thoughts. They are special tokens.",
+        "</think> is a tag.",
+        "R1的标记是</think>，它结束思考。",
+        "思考以</think>结束。",
+        "標記</think>表示結束。",
+        "Found 12 results of the search in 1989, they said.",
+        "已阅读 12 个网页后，我认为有 212 人。",
         "",
     ],
 )
@@ -103,6 +111,27 @@ def test_a_text_that_speaks_of_marks_is_not_cut(text):
 def test_thoughts_that_quote_their_own_mark_end_later():
     """The block ends where the model ends it, not where it speaks of the mark."""
     assert said(f"<think>I close with `</think>` at the end.</think>{REPLY}") == REPLY
+    assert said(f"<think>I must not write </think> yet.\n</think>\n{REPLY}") == REPLY
+    assert said(f"<think>Done </think> {REPLY}") == REPLY
+
+
+@pytest.mark.parametrize(
+    "thoughts",
+    [
+        "<think>a <think>b</think> c</think>",
+        "<think>They use <think> in R1.</think>",
+        "<think>\n<think>\nb</think>\n",
+        "<think ></think >",
+        "<think_never_used_51bce0c7>a</think_never_used_51bce0c7>",
+        "<my_thoughts>a</my_thoughts>",
+        "<reasoning>a</reasoning>",
+        "<think>" * 100 + "</think>",
+    ],
+)
+def test_blocks_inside_blocks_and_tags_of_new_names_are_thoughts(thoughts):
+    """Where the marks do not come out even, the first closing mark counts."""
+    assert said(thoughts + REPLY) == REPLY
+    assert said(f"{thoughts}\n\n{REPLY}", is_reply=False) == REPLY
 
 
 @pytest.mark.parametrize(
@@ -110,6 +139,8 @@ def test_thoughts_that_quote_their_own_mark_end_later():
     [
         *("已搜索到 12 个网页", "搜索到5个网页。", "已搜尋到 12 個網頁", "已阅读 30 个网页"),
         *("Searched 9 sites", "Found 12 results", "Searched 3 web pages."),
+        *("参考 10 篇资料", "🔍 已搜索 8 个网站：", "找到 10 篇资料作为参考", "Browsed 4 sources"),
+        *("已深度思考（用时 12 秒）", "Thought for 12 seconds"),
     ],
 )
 @pytest.mark.parametrize("thought", ["", "<think>Hm.</think>\n", "Hm.\n</think>\n"])

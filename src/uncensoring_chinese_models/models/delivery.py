@@ -55,6 +55,7 @@ def read_arrived(
     is_reply: bool = True,
     in_thought: bool = False,
     has_host: bool = True,
+    max_tokens: int | None = None,
 ) -> Arrived:
     """Return the delivery with the part of the text that is the reply.
 
@@ -67,8 +68,11 @@ def read_arrived(
         is_reply: false for a continuation of our text.
         in_thought: whether the prompt had opened the thoughts.
         has_host: false where the user runs the server, so that nobody else writes the text.
+        max_tokens: the limit that was asked for; it tells where a server gives no finish reason.
     """
     delivery = delivery_of(reply)
+    if delivery == "complete" and _has_used_all(reply, max_tokens):
+        delivery = "truncated"
     if reply.block_message is not None:
         return Arrived(delivery, 0, 0, reply.block_message)
     start, end = reply_in(own_words, is_reply=is_reply, in_thought=in_thought)
@@ -84,6 +88,14 @@ def read_arrived(
     if not is_filtered:
         delivery = _of_canned(canned, reply)
     return Arrived(delivery, start, end, own_words[end:].strip())
+
+
+def _has_used_all(reply: Reply, max_tokens: int | None) -> bool:
+    """Return whether a reply without a finish reason has as many tokens as it may have."""
+    tokens = reply.usage.completion_tokens
+    if reply.finish_reason or reply.native_finish_reason or tokens is None or max_tokens is None:
+        return False
+    return tokens >= max_tokens
 
 
 def _is_notice(text: str, reply: Reply) -> bool:

@@ -245,6 +245,7 @@ def read_sample(planned: PlannedSample, result: Reply | ClientError) -> Sample:
         is_reply=not ARMS[planned.arm].continues,
         in_thought=planned.in_thought,
         has_host=planned.has_host,
+        max_tokens=planned.call.body.get("max_tokens"),
     )
     return replace(
         sample,

@@ -16,6 +16,12 @@ from uncensoring_chinese_models.text.normalisation import normalise
 CANNED_SENTENCES = (
     "Sorry, that's beyond my current scope. Let's talk about something else.",  # DeepSeek
     "你好，这个问题我暂时无法回答，让我们换个话题再聊聊吧。",  # DeepSeek
+    (
+        "Sorry, I'm not sure how to approach this type of question yet. Let's chat about math, "
+        "coding, and logic problems instead!"
+    ),  # DeepSeek, thinking
+    "抱歉，我还没有学会如何思考这类问题，我擅长数学、代码、逻辑类的题目，欢迎与我交流。",  # DeepSeek, thinking
+    "尊敬的用户您好，让我们换个话题再聊聊吧。",  # Kimi
     "Sorry, I cannot provide this information. Please feel free to ask another question.",  # Kimi
     "抱歉，我无法回答你的问题",  # Doubao
     "很抱歉，我无法回答您的问题",  # the guard of Higress
@@ -41,6 +47,13 @@ _END = ".!?'… "
 _BREAKS_AFTER = re.compile(r"[\w,;\-]\Z")
 _SPOKEN_OF = re.compile(r"(?:[:'(\[]|-{2,}|>)\s*\Z")
 """Before a sentence that is quoted or named: the text speaks of it."""
+_OPENING_QUOTE = re.compile(r"['`\u00ab<]\s*\Z|\A\s*>\s*\Z")
+_ANNOUNCED = re.compile(
+    r"(?:\b(?:is|are|says?|said|answer(?:s|ed)?|repl(?:y|ies|ied)|responds?|responded|writes?|wrote"
+    r"|shows?|reads?|displays?|follows)|[说道称答复写示是为])\Z",
+    re.IGNORECASE,
+)
+"""Before a sentence that the text may announce, so that it did not break off for sure."""
 
 
 @lru_cache(maxsize=256)
@@ -57,12 +70,15 @@ def canned_at_end(text: str, *, is_filtered: bool = False) -> CannedEnding | Non
         at = len(folded) - len(sentence)
         start = max(len(text) - _TAIL_CHARS, 0) + tail.span(at, at + 1)[0]
         before = text[:start].rstrip()
+        end = fold_script(normalise(before[-_TAIL_CHARS:]).text)
+        if before.endswith("`") or _OPENING_QUOTE.search(end):
+            return None
         if not any(map(str.isalnum, before)):
             return CannedEnding(start, "whole")
-        end = fold_script(normalise(before[-_TAIL_CHARS:]).text)
         if _SPOKEN_OF.search(end):
             return None
-        return CannedEnding(start, "spliced" if _BREAKS_AFTER.search(end) else "appended")
+        breaks_off = _BREAKS_AFTER.search(end) and not _ANNOUNCED.search(end)
+        return CannedEnding(start, "spliced" if breaks_off else "appended")
     return None
 
 

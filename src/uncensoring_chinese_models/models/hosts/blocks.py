@@ -25,6 +25,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from uncensoring_chinese_models import strict_json
+from uncensoring_chinese_models.domain import is_cut
 from uncensoring_chinese_models.models.hosts.answers import (
     ENDINGS,
     Node,
@@ -183,7 +184,7 @@ def _finish_reason(answer: _Answer) -> HostVerdict | None:
         told = (node.value.get(name) for name in _FINISHES)
         for reason in (each for each in told if isinstance(each, str)):
             word = normal(reason.strip())
-            if word in table["whole"]:
+            if is_cut(reason):
                 return ANSWERED
             if word in table["technical"]:
                 shape, means = table["technical"][word]
@@ -246,7 +247,6 @@ def _table() -> dict[str, Any]:
     reasons = table["finish_reasons"]
     for kind in ("blocked", "technical"):
         reasons[kind] = {normal(word): row for word, row in reasons[kind].items()}
-    reasons["whole"] = [normal(word) for word in reasons["whole"]]
     return table
 
 
