@@ -67,6 +67,24 @@ def test_other_kinds_of_files_are_refused(tmp_path, changes, expected):
     assert f"is not a text model ({expected}" in told
 
 
+def test_sentence_stays_short_whatever_a_file_says(tmp_path):
+    """A name of a million characters is shown by its beginning; a header that ends is told in words."""
+    long = "a" * 900_000
+    path = tmp_path / "long.gguf"
+    for changes in (
+        {"general.type": long},
+        {"general.architecture": long, f"{long}.pooling_type": 1},
+    ):
+        assert len(refused(write_gguf(path, changes))) < 300 + len(str(path))
+    path.write_bytes(b"GGUF")
+    assert "(it ends within its header)" in refused(path)
+
+
+def test_pooling_of_nothing_is_no_sign_of_an_encoder(tmp_path):
+    """The type 0 means that nothing is pooled."""
+    assert read_header(write_gguf(tmp_path / "tiny.gguf", {"llama.pooling_type": 0})).name == "Tiny"
+
+
 def test_file_without_weights_is_refused(tmp_path):
     """A vocabulary alone, or an image model, has no embedding of tokens."""
     for tensors in ({}, {"v.patch_embd.weight": (0, (8,))}):
@@ -140,11 +158,15 @@ def headed(*parts, keys=1, tensors=0, version=3):
         (headed(text("k"), struct.pack("<IIQ", 9, 8, MANY)), "longer than the file"),
         (headed(text("k"), struct.pack("<IIQ", 9, 4, MANY)), "longer than the file"),
         (headed(text("k"), struct.pack("<IIQ", 9, 9, 1)), "a list of lists"),
+        (
+            headed(text("k"), struct.pack("<IIQ", 9, 8, 10**7 + 1), bytes(8 * 10**7 + 8)),
+            "too many texts",
+        ),
         (headed(text("general.alignment"), value_of(0)), "alignment is impossible"),
         (headed(text("general.alignment"), value_of("x")), "alignment is impossible"),
         (headed(text("t"), struct.pack("<I", 9999), keys=0, tensors=1), "9999 dimensions"),
     ],
-    ids=range(12),
+    ids=range(13),
 )
 def test_impossible_numbers_are_refused_before_they_are_used(tmp_path, content, expected):
     """A stranger's file can neither take the memory nor the time that its numbers ask for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from typing import Any
 
@@ -338,6 +339,17 @@ def test_name_of_nothing_is_refused_in_a_sentence(name, expected):
     """Whatever is wrong with it, and with the known name that is near."""
     with pytest.raises(ConfigError, match=expected):
         find_gguf(f"gguf/{name}")
+
+
+def test_name_that_is_not_utf8_is_refused_in_a_sentence(tmp_path):
+    """llama.cpp cannot open it; a name in Chinese it can."""
+    wrong = tmp_path / os.fsdecode(b"\xff.gguf")
+    for path in (wrong, tmp_path / "模型\u3000一.gguf"):
+        write_gguf(path)
+
+    with pytest.raises(ConfigError, match=r"udcff\.gguf has a name that is not UTF-8"):
+        find_gguf(f"gguf/{wrong}")
+    assert find_gguf(f"gguf/{path}").header.name == "Tiny"
 
 
 def test_known_model_that_is_not_here_is_refused_with_its_size(tmp_path, monkeypatch):

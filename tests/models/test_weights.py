@@ -467,16 +467,26 @@ def test_many_at_once_fetch_once(cache, tiny, shelf):
 
 
 @contextmanager
-def serving(content, *, cut_at=None, ranges=True, length=True):
-    """Serve a file over HTTP; the first answer may end too early."""
+def serving(content, *, cut_at=None, ranges=True, length=True, shift=0, goal=None):
+    """Serve a file over HTTP; the first answer may end too early, a part may be another one."""
     asked = []
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             asked.append(self.headers.get("Range"))
-            begins = int(asked[-1][6:-1]) if asked[-1] and ranges else 0
+            begins = int(asked[-1][6:-1]) + shift if asked[-1] and ranges else 0
             body = content[begins:]
-            self.send_response(206 if begins else 200)
+            if goal:
+                self.send_response(302)
+                self.send_header("Location", goal)
+            elif begins > len(content):
+                self.send_response(416)
+            else:
+                self.send_response(206 if begins else 200)
+            if begins:
+                self.send_header(
+                    "Content-Range", f"bytes {begins}-{len(content) - 1}/{len(content)}"
+                )
             if length:
                 self.send_header("Content-Length", str(len(body)))
             self.end_headers()
@@ -535,7 +545,8 @@ def test_missing_file_is_the_users_to_correct(cache, tiny, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "address", ["ftp://host/x.gguf", "file:///x.gguf", "https://me:pw@host/x.gguf"]
+    "address",
+    ["ftp://host/x.gguf", "file:///x.gguf", "https://me:pw@host/x.gguf", "http://[::1/x.gguf"],
 )
 def test_other_addresses_are_refused(cache, tiny, address):
     """What cannot be fetched as it is written is not taken for the name of a file."""
@@ -595,6 +606,46 @@ def test_broken_connection_goes_on_where_it_was(cache, tiny, ranges):
         assert not (cache / "tiny.gguf").exists()
         assert take_weights(tiny, url, cache).read_bytes() == CONTENT
     assert asked == [None, "bytes=6000-"]
+
+
+@pytest.mark.parametrize(
+    ("there", "expected"),
+    [
+        ({"shift": 100}, "it sent another part of a file"),
+        ({"shift": 99_000}, "Requested Range Not Satisfiable"),
+    ],
+)
+def test_part_that_does_not_go_on_is_not_kept(cache, tiny, there, expected):
+    """Else the same command would fail for ever, or blame the file."""
+    with serving(CONTENT, cut_at=6000, **there) as (url, asked):
+        with pytest.raises(LocalModelError, match="0 MB of it was kept"):
+            take_weights(tiny, url, cache)
+        with pytest.raises(LocalModelError, match=expected + r".*nothing of it was kept"):
+            take_weights(tiny, url, cache)
+        assert take_weights(tiny, url, cache).read_bytes() == CONTENT
+    assert asked == [None, "bytes=6000-", None]
+
+
+def test_redirect_is_followed_to_web_addresses_alone(cache, tiny):
+    """Wherever the file lies, its hash decides; other kinds of addresses are not opened."""
+    with serving(CONTENT) as (url, _), serving(b"", goal=url) as (other, _):
+        assert take_weights(tiny, other, cache).read_bytes() == CONTENT
+    for goal in ("ftp://127.0.0.1:1/x", "file:///etc/hosts"):
+        refused = pytest.raises(LocalModelError, match=r"which is not fetched|is not allowed")
+        with serving(b"", goal=goal) as (other, _), refused:
+            take_weights(tiny, other, cache)
+    looping = pytest.raises(LocalModelError, match="infinite loop")
+    with serving(b"", goal="/tiny.gguf") as (other, _), looping as caught:
+        take_weights(tiny, other, cache)
+    assert "\n" not in str(caught.value)
+
+
+def test_download_that_was_stopped_before_its_check_can_be_given(cache, tiny):
+    """It lies where a copy would be written."""
+    cache.mkdir(parents=True)
+    (cache / "tiny.begun").write_bytes(CONTENT)
+
+    assert take_weights(tiny, str(cache / "tiny.begun"), cache).read_bytes() == CONTENT
 
 
 def test_address_with_another_file_is_refused_before_it_is_read(cache, tiny):

@@ -75,6 +75,12 @@ def find_gguf(model: str) -> GgufFile:
             f"{model}: there is no file {path}, and 'ucm model list' has no model of this name{hint}; "
             "nothing was started."
         )
+    shown = str(path).encode("utf-8", "backslashreplace").decode()
+    if shown != str(path):
+        raise ConfigError(
+            f"{shown} has a name that is not UTF-8, which llama.cpp cannot open; nothing was started. "
+            "Rename the file or its folder."
+        )
     header = read_header(path)
     stat = path.stat()
     sha256 = _sha256(path, (stat.st_size, stat.st_mtime_ns, stat.st_ino))

@@ -24,6 +24,9 @@ _MAX_KEYS = 10_000
 _MAX_TENSORS = 100_000
 _MAX_TEXT = 1 << 20
 """Longer texts are no names and no templates; they are passed over."""
+_MAX_LISTED = 10_000_000
+"""The largest vocabularies have some hundred thousand texts; each is looked at."""
+_MAX_SHOWN = 60
 _NUMBERS = {
     0: "B",
     1: "b",
@@ -98,8 +101,9 @@ def read_header(path: Path) -> Header:
                 metadata = reader.metadata()
                 names, ends_at = reader.tensors(metadata.get("general.alignment", 32))
             except (struct.error, ValueError, OverflowError) as err:
+                why = "it ends within its header" if isinstance(err, struct.error) else err
                 raise ConfigError(
-                    f"{path} is a damaged GGUF file, or was cut ({err}); nothing was started. "
+                    f"{path} is a damaged GGUF file, or was cut ({why}); nothing was started. "
                     "Fetch it again."
                 ) from err
             _refuse_other(path, metadata, names)
@@ -116,13 +120,13 @@ def _refuse_other(path: Path, metadata: dict[str, object], names: set[str]) -> N
     kind, architecture = metadata.get("general.type", "model"), metadata.get("general.architecture")
     told = None
     if kind != "model":
-        told = f"its type is {kind!r}"
+        told = f"its type is {str(kind)[:_MAX_SHOWN]!r}"
     elif metadata.get("split.count", 0) not in (0, 1):
         told = "it is one of several parts: join them with llama-gguf-split --merge first"
     elif not isinstance(architecture, str):
         told = "it names no architecture"
-    elif architecture in _ENCODERS or f"{architecture}.pooling_type" in metadata:
-        told = f"its architecture is {architecture}, which writes no text"
+    elif architecture in _ENCODERS or metadata.get(f"{architecture}.pooling_type"):
+        told = f"its architecture is {architecture[:_MAX_SHOWN]}, which writes no text"
     elif not isinstance(metadata.get("tokenizer.ggml.tokens"), _List):
         told = "it has no vocabulary"
     elif "token_embd.weight" not in names:
@@ -170,6 +174,7 @@ class _Reader:
 
     def __init__(self, content: mmap.mmap, size: int) -> None:
         self._content, self._size, self._at = content, size, len(MAGIC)
+        self._listed = 0
         version = self._number("I")
         if version not in VERSIONS:
             raise ValueError(f"its version is {version}, known are 2 and 3")
@@ -214,7 +219,10 @@ class _Reader:
         inner, count = self._number("I"), self._number("Q")
         held = _List(inner, count, self._at)
         if inner == _TEXT:
-            for _ in range(self._fitting(count, 8)):
+            self._listed += self._fitting(count, 8)
+            if self._listed > _MAX_LISTED:
+                raise ValueError("its lists have too many texts")
+            for _ in range(count):
                 self._skip(self._number("Q"))
         elif inner == _ARRAY:
             raise ValueError("it has a list of lists")

@@ -23,9 +23,10 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from uncensoring_chinese_models.config import cache_folder, path_from
 from uncensoring_chinese_models.errors import ConfigError, InterruptedRunError, LocalModelError
@@ -134,12 +135,9 @@ def take_weights(
     path = stored_file(model, folder)
     with _in_words(model, folder), _alone(model, folder, say):
         begun = folder / f"{model.name}.begun"
-        scheme, is_address, _ = source.partition("://")
-        if not is_address:
+        if "://" not in source:
             _copy_file(model, path_from(source), begun)
-        elif (
-            scheme.lower() in ("http", "https") and "@" not in urllib.parse.urlsplit(source).netloc
-        ):
+        elif _is_fetched(source):
             try:
                 _download(model, source, begun, progress)
             except KeyboardInterrupt:
@@ -159,6 +157,15 @@ def take_weights(
         begun.replace(path)
         shutil.rmtree(folder / f"{model.name}.parts", ignore_errors=True)
     return path
+
+
+def _is_fetched(address: str) -> bool:
+    """Tell whether an address is one of http or https, without a password."""
+    try:
+        parts = urllib.parse.urlsplit(address)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and "@" not in parts.netloc
 
 
 # --- the parts ----------------------------------------------------------------------------------
@@ -290,6 +297,8 @@ def _copy_file(model: KnownModel, source: Path, goal: Path) -> None:
         found = "is not a file" if source.exists() else "is not there"
         raise ConfigError(f"{source} {found}; nothing was taken.")
     _refuse_size(model, str(source), source.stat().st_size)
+    if goal.exists() and source.samefile(goal):  # a download that was stopped before its check
+        return
     try:
         opened = source.open("rb")
     except OSError as err:
@@ -316,6 +325,7 @@ def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> N
         return
     try:
         with _open_address(url, have) as answer:
+            _refuse_other_part(answer, have, begun)
             have = have if answer.status == 206 else 0
             length = answer.headers.get("Content-Length")
             if length is not None:
@@ -331,11 +341,17 @@ def _download(model: KnownModel, url: str, begun: Path, progress: Progress) -> N
             _refuse_size(model, shown, have)
         _refuse_end(have < model.bytes, have, model)
     except (urllib.error.URLError, HTTPException, TimeoutError, ConnectionError, ValueError) as err:
-        if have > model.bytes:
-            begun.unlink()
-        why = getattr(err, "reason", None) or err
+        # What the server has is too long, or shorter than what is here: it is another file.
+        if (
+            have > model.bytes
+            or getattr(err, "code", None) == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE
+        ):
+            begun.unlink(missing_ok=True)
+        if isinstance(err, urllib.error.HTTPError):
+            err.close()
+        why = " ".join(without_password(str(getattr(err, "reason", None) or err)).split())
         raise LocalModelError(
-            f"{shown} could not be fetched ({without_password(str(why))}); {_kept_bytes(begun)} of it "
+            f"{shown} could not be fetched ({why}); {_kept_bytes(begun)} of it "
             "was kept. Run the same command again, or name another file or address."
         ) from err
 
@@ -347,8 +363,29 @@ def _kept_bytes(begun: Path) -> str:
 def _open_address(url: str, have: int) -> HTTPResponse:
     headers = {"Range": f"bytes={have}-"} if have else {}
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 -- http and https alone
-    opened: HTTPResponse = urllib.request.urlopen(request, timeout=_MAX_SILENCE_S)  # noqa: S310
+    opener = urllib.request.build_opener(_HttpRedirects)
+    opened: HTTPResponse = opener.open(request, timeout=_MAX_SILENCE_S)
     return opened
+
+
+class _HttpRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect to addresses that are fetched, and to no other."""
+
+    def redirect_request(self, *told: Any) -> urllib.request.Request | None:
+        """Return the next request; of what is told, the second is the answer, the last the address."""
+        if not _is_fetched(told[-1]):
+            told[1].close()
+            raise urllib.error.URLError(f"it redirects to {told[-1]}, which is not fetched")
+        return super().redirect_request(*told)
+
+
+def _refuse_other_part(answer: HTTPResponse, have: int, begun: Path) -> None:
+    """Refuse a part of a file that does not begin where it was asked for, as far as the server says."""
+    told = answer.headers.get("Content-Range")
+    is_other = told is not None and not told.startswith(f"bytes {have}-")
+    if answer.status == HTTPStatus.PARTIAL_CONTENT and is_other:
+        begun.unlink()
+        raise HTTPException("it sent another part of a file than was asked for")
 
 
 def _refuse_end(is_wrong: bool, have: int, model: KnownModel) -> None:  # noqa: FBT001
