@@ -146,7 +146,8 @@ _ENGLISH = re.compile(
     rf"|\bguardrails?\b[^.]{{0,40}}?\b(?:failed(?! to)|violated|intervened|triggered|blocked)\b"
     rf"|\b{_THING} (?:was |is |were )?blocked (?:due to|by) [\w ]{{0,20}}\bsecurity\b"
     r"|\b(?:violat|trigger|breach)\w*\b[^.]{0,50}?\b(?:content|usage|safety|community|acceptable[- ]use|responsible ai|guardrails?)\b"
-    r"[^.]{0,12}?(?:polic(?:y|ies)|guidelines?|rules?|practices?|standards?)\b",
+    r"[^.]{0,12}?(?:polic(?:y|ies)|guidelines?|rules?|practices?|standards?|regulations?)\b"
+    r"|\bviolat\w+ (?:relevant|applicable|local|national) (?:laws|regulations)\b",
     re.IGNORECASE,
 )
 _ENGLISH_OBJECT = re.compile(rf"\b(?:{_THING}|requests?|guardrails?)\b", re.IGNORECASE)
@@ -175,7 +176,7 @@ _REVIEW_ZH = r"(?:审核|审查|检测|检查|校验|过滤)"
 _CHINESE = re.compile(
     rf"{_HOLDS_ZH}.{{0,12}}?{_BAD_ZH}(?:或\w{{2,4}})?(?:的)?{_KIND_ZH}"
     rf"|{_MATTER_ZH}[^，。]{{0,6}}?(?:涉嫌|疑似|可能|存在|被判定为|被识别为)[^，。]{{0,4}}?{_BAD_ZH}"
-    rf"|(?:内容|安全|合规|敏感词?){_REVIEW_ZH}.{{0,3}}?(?:不通过|未通过|没有通过|不合规|未过)"
+    rf"|(?:内容|文本|输入|输出|提问|安全|合规|敏感词?){_REVIEW_ZH}.{{0,3}}?(?:不通过|未通过|没有通过|不合规|未过)"
     rf"|(?:未|未能|没有|没|不)通过.{{0,6}}?(?:内容|安全|合规|敏感词?).{{0,4}}?{_REVIEW_ZH}"
     r"|(?:内容安全|敏感词)(?:拦截|过滤)"
     r"|不符合[^，。]{0,6}?(?:内容|安全|法律|法规)[^，。]{0,4}?(?:规范|政策|要求|规定)"
