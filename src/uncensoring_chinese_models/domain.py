@@ -338,11 +338,10 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def is_cut(finish_reason: str | None, native: str | None = None) -> bool:
     """Return whether the text was cut at the token limit, by the host's own reason or the server's."""
-    for reason in (native, finish_reason):
-        words = {word.lower() for word in _WORD.findall(reason or "")}
-        if words & _CUT or words == {"limit"} or all(words & each for each in _LIMITED):
-            return True
-    return False
+    said = ({word.lower() for word in _WORD.findall(each or "")} for each in (native, finish_reason))
+    return any(
+        words & _CUT or words == {"limit"} or all(words & each for each in _LIMITED) for words in said
+    )
 
 
 @dataclass(frozen=True, slots=True)
