@@ -93,9 +93,7 @@ DELIVERIES: dict[Delivery, DeliveryTraits] = {
     ),
     "empty": DeliveryTraits("-", "no reply came: nothing, or thoughts alone"),
     "blocked": DeliveryTraits("B", "the host blocked it", by_host=True),
-    "suspected_block": DeliveryTraits(
-        "S", "perhaps the host refused it, cut it short or wrote it", by_host=True
-    ),
+    "suspected_block": DeliveryTraits("S", "perhaps the host refused or altered it", by_host=True),
     "replaced": DeliveryTraits("P", "the host replaced the text or a part of it", by_host=True),
     "failed": DeliveryTraits("X", "the call failed"),
 }
@@ -338,10 +336,11 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 def is_cut(finish_reason: str | None, native: str | None = None) -> bool:
     """Return whether the text was cut at the token limit, by the host's own reason or the server's."""
-    said = ({word.lower() for word in _WORD.findall(each or "")} for each in (native, finish_reason))
-    return any(
-        words & _CUT or words == {"limit"} or all(words & each for each in _LIMITED) for words in said
-    )
+    for reason in (native, finish_reason):
+        words = {word.lower() for word in _WORD.findall(reason or "")}
+        if words & _CUT or words == {"limit"} or all(words & each for each in _LIMITED):
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
