@@ -15,7 +15,7 @@ import pytest
 
 from tests.provider import Provider
 from tests.provider.answering import Plan
-from tests.provider.echo import ENCODINGS, traces
+from tests.provider.echo import APART, ENCODINGS, traces
 from tests.running import KEY_VARIABLE, both, run_over
 from tests.support import audited_provider
 from uncensoring_chinese_models.config import (
@@ -144,13 +144,13 @@ def test_short_key_is_removed_from_errors_alone():
     "text", ["The Lantern Archive opened in 1931. ", "清河灯笼档案馆于1931年春天开馆。"]
 )
 def test_large_reply_is_searched_quickly(text):
-    """Ten megabytes take less than a second."""
+    """Ten megabytes take less than two seconds."""
     large = text * (10_000_000 // len(text.encode()))
     began = time.process_time()
     found = redacted(Reply(text=redact_json({"text": large})["text"]))
 
     assert found.text == large
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 2
 
 
 # --- over the wire ----------------------------------------------------------------------------------
@@ -219,6 +219,41 @@ async def test_halves_of_a_key_in_two_fields_are_removed():
             reply = await api.complete(call())
 
     assert (reply.generation_id, reply.provider) == ("[key]", "[key]")
+
+
+def thirds_in_fields(reply):
+    reply["id"], reply["model"], reply["provider"] = KEY[:13], KEY[13:26], f"by {KEY[26:]}"
+
+
+async def test_thirds_of_a_key_in_three_fields_are_removed():
+    """Each is shorter than a piece that counts by itself."""
+    with saying(thirds_in_fields) as provider:
+        async with reaching(provider) as api:
+            reply = await api.complete(call())
+
+    left = f"{reply.generation_id} {reply.served_model} {reply.provider}"
+    assert "by [key]" in left
+    assert not any(KEY[at : at + 8] in left for at in range(len(KEY) - 7))
+
+
+@pytest.mark.parametrize("form", [form for form in APART if form != "half with spaces"])
+async def test_key_in_parts_of_an_error_is_removed(form):
+    """However it is taken apart, and in whatever fields of the error its parts stand."""
+    told = APART[form](KEY)
+    bodies = [told, json.dumps({"error": {"message": told}})]
+    bodies.append(json.dumps({"error": {"message": KEY[:13], "type": KEY[13:26], "raw": KEY[26:]}}))
+    with Provider() as provider:
+        async with reaching(provider) as api:
+            for body in bodies:
+                provider.echo = _answering(400, body)
+                with pytest.raises(ClientError) as caught:
+                    await api.complete(call())
+                err = caught.value
+                left = f"{err.message} {err.error_type} {err.host_answer}"
+                assert "[key]" in left
+                for each in (KEY, KEY[::-1]):
+                    assert not any(each[at : at + 16] in left for at in range(len(each) - 15))
+                assert traces(left.encode(), KEY) == []
 
 
 async def test_key_in_tokens_is_removed():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import html
 import itertools
 import json
@@ -65,10 +66,15 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "hex of base64": lambda key: _b64("Bearer ")(key).encode().hex(),
     "base64 of hex": lambda key: _b64("0x")(key.encode().hex()),
     "base64 of HEX": lambda key: _b64("0x")(key.encode().hex().upper()),
+    "hex of hex": lambda key: key.encode().hex().encode().hex(),
+    "hex of upper case": lambda key: key.upper().encode().hex(),
+    "hex of UTF-32": lambda key: key.encode("utf-32-le").hex(),
     "hex dump": lambda key: key.encode().hex(" ").upper(),
     "hex numbers": lambda key: ", ".join(map(hex, key.encode())),
     "numbers": lambda key: str(list(key.encode())),
     "bits": _each("{0:08b} "),
+    "octal numbers": lambda key: ", ".join(map(oct, key.encode())),
+    "bit numbers": lambda key: ", ".join(map(bin, key.encode())),
     "code points": _each("U+{0:04X} "),
     **{f"base64 after {n}": _b64("B" * n) for n in range(3)},
     **{f"base64url after {n}": _b64("B" * n, url=True) for n in range(3)},
@@ -79,6 +85,16 @@ ENCODINGS: Mapping[str, Callable[[str], str]] = {
     "base64 in lines": lambda key: base64.encodebytes(
         f"Authorization: Bearer {key}".encode()
     ).decode(),
+    "base64 three times": lambda key: _b64("")(_b64("")(_b64("Bearer ")(key))),
+    "base64 of JSON escapes": lambda key: _b64("Bearer ")(_each("\\u{0:04x}")(key)),
+    "base64 of percent-encoded": lambda key: _b64("Bearer ")(_each("%{0:02X}")(key)),
+    "base64 of hex bytes": lambda key: _b64("x")(key.encode().hex(" ")),
+    "base64 of upper case": lambda key: _b64("Bearer ")(key.upper()),
+    "base64 of UTF-32": _b64("Bearer ", charset="utf-32-be"),
+    "rot13": lambda key: codecs.encode(key, "rot13"),
+    "base32hex": lambda key: base64.b32hexencode(f"Bearer {key}".encode()).decode(),
+    "base85": lambda key: base64.b85encode(f"Bearer {key}".encode()).decode(),
+    "Ascii85": lambda key: base64.a85encode(f"Bearer {key}".encode()).decode(),
     "base32": lambda key: base64.b32encode(f"Bearer {key}".encode()).decode(),
     "UTF-16": lambda key: key.encode("utf-16-le").decode("latin-1"),
     "spaces between": _between(" "),
@@ -105,7 +121,48 @@ def _halves(text: str) -> tuple[str, str]:
     return text[: len(text) // 2], text[len(text) // 2 :]
 
 
+def _parts(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+def _thirds(text: str) -> list[str]:
+    return _parts(text, -(-len(text) // 3))
+
+
 APART: Mapping[str, Callable[[str], str]] = {
+    "thirds": lambda key: "it begins {}, goes on {} and ends {}".format(*_thirds(key)),
+    "thirds in another order": lambda key: "{2} after {0} after {1}".format(*_thirds(key)),
+    "thirds of reversed": lambda key: "{} + {} + {}".format(*_thirds(key[::-1])),
+    "masked in the middle": lambda key: f"{key[: len(key) // 2 - 2]}****{key[len(key) // 2 + 2 :]}",
+    "fields with numbers": lambda key: json.dumps(
+        {f"part_{number}": part for number, part in enumerate(_parts(key, 5))}
+    ),
+    "numbered characters": lambda key: json.dumps(
+        {str(number): char for number, char in enumerate(key)}
+    ),
+    "numbered lines": lambda key: "".join(
+        f"{number}: {part}\n" for number, part in enumerate(_parts(key, 3))
+    ),
+    "dump of characters": lambda key: "\n".join(
+        f"{8 * number:07o}   " + "   ".join(part) for number, part in enumerate(_parts(key, 8))
+    ),
+    "plain events": lambda key: "".join(f"data: {part}\n\n" for part in _parts(key, 5)),
+    "named events": lambda key: "".join(
+        f"event: delta\nid: {number}\ndata: {part}\n\n"
+        for number, part in enumerate(_parts(key, 4))
+    ),
+    "events of escapes": lambda key: "".join(
+        f'data: {{"content": "{ENCODINGS["JSON escapes"](part)}"}}\n\n' for part in _parts(key, 4)
+    ),
+    "events of base64": lambda key: "".join(
+        f'data: {{"content": "{part}"}}\n\n' for part in _parts(_b64("")(key), 4)
+    ),
+    "events of numbers": lambda key: "".join(
+        f'data: {{"byte": {number}}}\n\n' for number in key.encode()
+    ),
+    "events in Python": lambda key: "".join(
+        f"data: {{'text': '{part}'}}\n" for part in _parts(key, 4)
+    ),
     "halves": lambda key: "one {} two {}".format(*_halves(key)),
     "second half first": lambda key: "{1} ends it, {0} begins it".format(*_halves(key)),
     "reversed halves": lambda key: "{} and {}".format(*(each[::-1] for each in _halves(key))),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import random
 import re
@@ -47,6 +48,22 @@ def test_key_is_found_in_every_encoding(key, encoding, around):
     rest = left[len(around[0]) : len(left) - len(around[1])].replace("[key]", "")
     assert len(rest) <= len(form) / 2 + 40
     assert find_keys(left, [key]) == []
+
+
+@pytest.mark.parametrize(
+    "around", [("ab12", "cd34"), ("f00", "stop"), ("gen-", "/0123456789abcdef" * 9)]
+)
+@pytest.mark.parametrize(
+    "encoding", [each for each in ENCODINGS if " of " in each or " times" in each]
+)
+def test_key_that_is_encoded_twice_is_found_without_a_gap_around_it(encoding, around):
+    """What stands before and after it may be letters and digits, too."""
+    form = ENCODINGS[encoding](KEYS["OpenAI"])
+
+    left = marked(around[0] + form + around[1], KEYS["OpenAI"])
+
+    assert "[key]" in left
+    assert len(left) <= len(around[0] + around[1]) + 5 + len(form) / 2
 
 
 @given(
@@ -136,6 +153,33 @@ def test_pieces_of_a_key_are_found_whatever_stands_between(name, written):
             assert not any(piece in where for piece in pieces), left
 
 
+@pytest.mark.parametrize(
+    "written",
+    [each for name, each in APART.items() if "thirds" in name or "middle" in name],
+    ids=[name for name in APART if "thirds" in name or "middle" in name],
+)
+@pytest.mark.parametrize("name", ["OpenAI", "letters and digits", "base64 itself"])
+def test_short_parts_that_add_up_to_a_key_are_all_cut_out(name, written):
+    """None is long enough by itself, but together they are nearly the whole key."""
+    key = "Zx81mQ0bTt5vRk2WnE7cPq40" if name == "letters and digits" else KEYS[name]
+
+    left = marked(f"one {written(key)} two", key)
+
+    assert left.startswith("one ")
+    assert left.endswith(" two")
+    for each in (key, key[::-1]):
+        assert not any(each[at : at + 8] in left for at in range(len(key) - 7)), left
+
+
+def test_parts_that_do_not_add_up_to_a_key_stay():
+    """Both ends of a key, as servers show them, are less than three quarters of it."""
+    key = KEYS["OpenRouter"]
+    text = f"sk-or-v1-0a1...{key[-8:]}, again sk-or-v1-0a1...{key[-8:]}"
+
+    assert find_keys(text * 20, [key]) == []
+    assert find_keys("0" * 9 + " and " + "0" * 9, ["0" * 40]) == []
+
+
 def test_words_that_are_also_in_a_key_are_no_piece_of_it():
     """A key that someone made of words takes none of them out of a text, however they are joined."""
     text = "A lantern-archive of Qinghe, lantern archive of 1931 -- lantern_archive"
@@ -165,6 +209,12 @@ LARGE = {
     "tags": "<a",
     "look-alikes": chr(0xFF53) + chr(0xFF4B),
     "nearly keys": KEYS["OpenAI"][:28] + "!",
+    "parts of keys": KEYS["OpenAI"][:9] + " ",
+    "values": '{"a": "bc", "d": 12}\n',
+    "lines": "data: abcdef\n",
+    "base64": base64.b64encode(b"The Lantern Archive in Qinghe. ").decode(),
+    "base64 apart": base64.b64encode(b"The Lantern Archive in Qinghe. ").decode() + " ",
+    "hex": b"The Lantern Archive".hex(),
 }
 
 

@@ -213,11 +213,13 @@ def redacted(reply: Reply) -> Reply:
 
 
 def redact_error(err: ClientError) -> None:
-    """Remove keys from the texts of an error."""
+    """Remove keys from the texts of an error, also one whose parts stand in several of them."""
     err.message = redact_message(err.message)
     err.error_type = err.error_type and redact_message(err.error_type)
-    err.partial_text = err.partial_text and redact(err.partial_text)
-    err.host_answer = err.host_answer and redact(err.host_answer)
+    names = ("message", "error_type", "partial_text", "host_answer")
+    held = [name for name in names if getattr(err, name)]
+    for name, text in zip(held, redact_parts([getattr(err, each) for each in held]), strict=True):
+        setattr(err, name, text)
 
 
 def _clean(err: Exception) -> str:

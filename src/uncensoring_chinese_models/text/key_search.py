@@ -5,12 +5,16 @@ characters). Each time only its ASCII letters and digits are compared, without t
 neither separators nor invisible characters between them matter. Every step takes linear time.
 
 Nearly a whole key counts in every encoding; a piece of one counts in the most common encodings, so
-that the halves of a key are found whatever stands between them and whichever comes first.
+that the halves of a key are found whatever stands between them and whichever comes first. Shorter
+parts count where they add up to nearly the whole key. What is base64 or hex of a text is decoded and
+searched as well, and so are the values that fields or lines of one name have together.
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
+import codecs
 import math
 import re
 import sys
@@ -36,7 +40,16 @@ PIECE = 16
 """So many characters of a key in a row count, too; half of it if it is shorter than two pieces."""
 LONG_PIECE = 24
 """So many letters and digits of a long key count whatever separates them; fewer may be words."""
+PART = 8
+"""So many characters of a key in a row count where such parts add up to nearly all of it."""
 _DECODINGS = 3
+_MAX_LAYERS = 3
+"""So often base64 or hex is decoded, one around the other."""
+_NUMBERS = (
+    *("{:d}", "{:03d}", "{:o}", "{:03o}", "0o{:o}", "{:08b}", "0b{:b}"),
+    *("0x{:02x}", "x{:02x}", "u{:04x}"),
+)
+"""How the number of a character is written."""
 _URL_SAFE = str.maketrans("+/", "-_")
 _KEPT = b"0123456789abcdefghijklmnopqrstuvwxyz"
 _LOWER = bytes(range(256)).lower()
@@ -110,6 +123,8 @@ class _Form:
     """Whether much less than three quarters of it is enough."""
     is_exact: bool = False
     """Whether what is no letter or digit counts, too: words of prose must not make up a piece."""
+    adds_up: bool = False
+    """Whether parts of it count only if they are nearly all of it together."""
 
 
 @lru_cache(maxsize=64)
@@ -122,7 +137,8 @@ def _forms(key: str) -> tuple[_Form, ...]:
         return tuple(made)
     share = max(MIN_FORM_LENGTH, min(PIECE, len(key) // 2)) / len(key)
     exact = key.lower().encode("ascii", "replace")
-    made += [_in_pieces(each, share, is_exact=True) for each in (exact, exact[::-1])]
+    for each in (exact, exact[::-1]):
+        made += [_in_pieces(each, share, is_exact=True), _in_parts(each)]
     made += [_in_pieces(_letters(each), share) for each in _often_in_pieces(key.encode("utf-8"))]
     letters = _letters(key)
     if len(letters) >= LONG_PIECE / ENOUGH:
@@ -145,6 +161,12 @@ def _in_pieces(form: bytes, share: float, *, is_exact: bool = False) -> _Form:
     return _Form(form, enough, cores, is_piece=True, is_exact=is_exact)
 
 
+def _in_parts(form: bytes) -> _Form:
+    half = PART // 2
+    cores = tuple((at, form[at : at + half + 1]) for at in range(0, len(form) - half, half))
+    return _Form(form, PART, cores, is_piece=True, is_exact=True, adds_up=True)
+
+
 def _often_in_pieces(content: bytes) -> Iterator[str]:
     """Yield the encodings in which lines of a dump, or halves, are looked for."""
     yield from (content.hex(), content[::-1].hex(), content.hex()[::-1])
@@ -155,11 +177,14 @@ def _often_in_pieces(content: bytes) -> Iterator[str]:
 def _encodings(key: str) -> Iterator[str]:
     numbers = key.encode("utf-8")
     utf16 = (key.encode("utf-16-le"), key.encode("utf-16-be"))
-    yield from (key, key[::-1])
+    yield from (key, key[::-1], codecs.encode(key, "rot13"))
     yield from (content.hex() for content in (numbers, numbers[::-1], *utf16))
     yield numbers.hex()[::-1]
-    for pattern in ("{:d}", "{:03d}", "{:o}", "{:03o}", "{:08b}", "0x{:02x}", "x{:02x}", "u{:04x}"):
+    for pattern in _NUMBERS:
         yield "".join(map(pattern.format, numbers))
+    for encode in (base64.b85encode, base64.a85encode):
+        yield from _in_blocks(numbers, encode)
+    yield from _inside_longer_text(numbers, base64.b32hexencode, 5)
     for content in (numbers, *utf16, numbers[::-1]):
         yield from _inside_longer_text(content, base64.b64encode, 6)
         yield from _inside_longer_text(content, base64.b32encode, 5)
@@ -180,6 +205,13 @@ def _inside_longer_text(
         yield encoded[-(-before * 8 // bits) : (before + len(content)) * 8 // bits]
 
 
+def _in_blocks(content: bytes, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield the encoded blocks of four bytes that lie within the content, at each alignment."""
+    for start in range(4):
+        end = start + (len(content) - start) // 4 * 4
+        yield encode(content[start:end]).decode("ascii")
+
+
 def _letters(text: str) -> bytes:
     return _letters_of(text.encode("ascii", "replace"))
 
@@ -191,9 +223,10 @@ def _letters_of(data: bytes) -> bytes:
 # --- the search ---------------------------------------------------------------------------------
 
 
-def _find(text: str, forms: list[_Form]) -> list[Span]:
+def _find(text: str, forms: list[_Form], layers: int = _MAX_LAYERS) -> list[Span]:
     """Search the text as it is and as often decoded as it has escapes."""
-    found, decoded = _find_letters(text, forms), text
+    decoded = text
+    found = _find_letters(text, forms) + _find_in_runs(text, forms, layers)
     steps: list[tuple[str, re.Pattern[str]]] = []
     for pattern in (_WIDE, _ESCAPE) * _DECODINGS:
         if pattern is _WIDE and "\0" not in decoded:
@@ -202,30 +235,10 @@ def _find(text: str, forms: list[_Form]) -> list[Span]:
         if decoded == before:
             continue
         steps.append((before, pattern))
-        spans = _find_letters(decoded, forms)
-        for step in reversed(steps if spans else ()):
-            spans = _before_decoding(*step, spans)
-        found += spans
+        found += _before_steps(steps, _find_letters(decoded, forms))
+    if steps:
+        found += _before_steps(steps, _find_in_runs(decoded, forms, layers))
     return found
-
-
-def _find_in_values(text: str, forms: list[_Form]) -> list[Span]:
-    """Return where a key is spread over the values of one name, as over the events of a stream."""
-    by_name: dict[str, list[Span]] = {}
-    for value in _VALUE.finditer(text):
-        before = text[max(0, value.start() - _MAX_NAME) : value.start()].rstrip("\\")
-        by_name.setdefault(before.rpartition('"')[2], []).append(value.span(1))
-    found: list[Span] = []
-    for places in by_name.values():
-        joined = "".join(text[start:end] for start, end in places)
-        spans = _find(joined, forms) if len(places) > 1 else []
-        begins = list(accumulate((end - start for start, end in places), initial=0))
-        for first, last in _merged(spans):
-            for number in range(bisect_right(begins, first) - 1, bisect_left(begins, last)):
-                start, end = places[number]
-                shift = start - begins[number]
-                found.append((max(start, first + shift), min(end, last + shift)))
-    return [span for span in found if span[0] < span[1]]
 
 
 def _find_letters(text: str, forms: list[_Form]) -> list[Span]:
@@ -233,19 +246,29 @@ def _find_letters(text: str, forms: list[_Form]) -> list[Span]:
     data = _plain(text).encode("ascii", "replace")  # one byte for each character
     letters = _letters_of(data)
     written = data.lower()
-    exact = [hit for form in forms if form.is_exact for hit in _hits(written, form)]
-    found = [
-        hit for hit in exact if len(_letters_of(written[slice(*hit)])) >= ENOUGH * MIN_FORM_LENGTH
-    ]
-    hits = [hit for form in forms if not form.is_exact for hit in _hits(letters, form)]
+    found: list[Span] = []
+    hits: list[Span] = []
+    for form in forms:
+        if form.adds_up:
+            found += _adding_up(written, form)
+        elif form.is_exact:
+            spans = (hit[:2] for hit in _hits(written, form))
+            found += [span for span in spans if _has_letters(written[slice(*span)])]
+        else:
+            hits += [hit[:2] for hit in _hits(letters, form)]
     if not hits:
         return found
     places = array("I", compress(range(len(data)), data.translate(_IS_KEPT)))
     return found + [(places[start], places[end - 1] + 1) for start, end in hits]
 
 
-def _hits(data: bytes, form: _Form) -> Iterator[Span]:
-    """Yield where enough of a form stands: one of its cores, and as much around it as fits."""
+def _has_letters(written: bytes) -> bool:
+    return len(_letters_of(written)) >= ENOUGH * MIN_FORM_LENGTH
+
+
+def _hits(data: bytes | bytearray, form: _Form) -> Iterator[tuple[int, int, int]]:
+    """Yield where enough of a form stands, and which of its bytes is the first there."""
+    is_one = len(form.cores) == 1
     for at, core in form.cores:
         before, after = form.whole[:at][::-1], form.whole[at + len(core) :]
         core_at = data.find(core)
@@ -255,14 +278,88 @@ def _hits(data: bytes, form: _Form) -> Iterator[Span]:
             end = core_end + _same(data[core_end : core_end + len(after)], after)
             is_enough = end - start >= form.enough
             if is_enough:
-                yield start, end
+                yield start, end, at - (core_at - start)
+            if is_enough and not is_one:  # its other cores need not find it again
+                data = data if isinstance(data, bytearray) else bytearray(data)
+                data[start:end] = bytes(end - start)
             core_at = data.find(core, end if is_enough else core_at + 1)
 
 
-def _same(one: bytes, other: bytes) -> int:
+def _adding_up(data: bytes, form: _Form) -> list[Span]:
+    """Return the parts of a form, if they are nearly all of it together."""
+    hits = list(_hits(data, form))
+    enough = ENOUGH * len(form.whole)
+    spans = _merged([(start, end) for start, end, _ in hits])
+    parts = _merged([(first, first + end - start) for start, end, first in hits])
+    is_enough = all(sum(end - start for start, end in each) >= enough for each in (spans, parts))
+    is_enough = is_enough and _has_letters(b"".join(data[start:end] for start, end in spans))
+    return spans if is_enough else []
+
+
+def _same(one: bytes | bytearray, other: bytes) -> int:
     """Return how many bytes two contents share at their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (mine, yours) in pairs if mine != yours), min(len(one), len(other)))
+
+
+def _find_in_runs(text: str, forms: list[_Form], layers: int) -> list[Span]:
+    """Return the runs of base64 or hex that hold a key once they are decoded."""
+    places, contents = [], []
+    for start, content, size in _decoded_runs(text) if layers else ():
+        for written in _WRITTEN.finditer(content):
+            first, last = math.floor(written.start() * size), math.ceil(written.end() * size)
+            places.append((start + first, start + last))
+            contents.append(written[0].decode("ascii"))
+    spans = _find("".join(contents), forms, layers - 1) if contents else []
+    return [places[number] for number, _, _ in _shares(contents, spans)]
+
+
+def _decoded_runs(text: str) -> Iterator[tuple[int, bytes, float]]:
+    """Yield what runs may stand for: where each begins, its bytes, and how many characters one takes."""
+    for run in _BASE64.finditer(text):
+        for digits in _HEX.finditer(text, *run.span()):
+            for start in range(*digits.span())[:2]:
+                end = digits.end() - (digits.end() - start) % 2
+                yield start, bytes.fromhex(text[start:end]), 2
+        standard = run[0].translate(_STANDARD)
+        for start in range(4):  # it may begin anywhere in the run
+            end = len(standard) - (len(standard) - start) % 4
+            yield run.start() + start, binascii.a2b_base64(standard[start:end]), 4 / 3
+
+
+def _find_in_values(text: str, forms: list[_Form]) -> list[Span]:
+    """Return where a key is spread over the values of one name, as over the events of a stream."""
+    found: list[Span] = []
+    for places in _values_by_name(text):
+        values = [text[start:end] for start, end in places]
+        for number, first, last in _shares(values, _find("".join(values), forms)):
+            start = places[number][0]
+            found.append((start + first, start + last))
+    return found
+
+
+def _shares(texts: list[str], spans: list[Span]) -> Iterator[tuple[int, int, int]]:
+    """Yield which texts share in spans of all of them joined: the number of each, and where in it."""
+    begins = list(accumulate(map(len, texts), initial=0))
+    for first, last in _merged(spans):
+        for number in range(bisect_right(begins, first) - 1, bisect_left(begins, last)):
+            start, end = max(first, begins[number]), min(last, begins[number + 1])
+            if start < end:
+                yield number, start - begins[number], end - begins[number]
+
+
+def _values_by_name(text: str) -> list[list[Span]]:
+    """Return where the values of fields and lines stand that have one name, whatever numbers it has."""
+    by_name: dict[tuple[bool, str], list[Span]] = {}
+    for value in _VALUE.finditer(text):
+        before = text[max(0, value.start() - _MAX_NAME) : value.start()].rstrip("\\")
+        name = before[max(before.rfind('"'), before.rfind("'")) + 1 :]
+        place = value.span(value.lastindex or 0)
+        by_name.setdefault((True, name.translate(_NO_DIGITS)), []).append(place)
+    for line in _LINE.finditer(text):
+        name = (line[1] or "").translate(_NO_DIGITS)
+        by_name.setdefault((False, name), []).append(line.span(2))
+    return [places for places in by_name.values() if len(places) > 1]
 
 
 def _merged(spans: list[Span]) -> list[Span]:
@@ -288,8 +385,22 @@ _ESCAPE = re.compile(
     r"|(?<=\x1b)\[[0-9;]{0,20}+[A-Za-z])"
 )
 
-_VALUE = re.compile(r'"\s*+:\s*+\\*+"([^"\\]+)')
-"""A value behind its name in JSON, wherever it stands in a text, and however often it is escaped."""
+_VALUE = re.compile(
+    r"[\"']\s*+:\s*+(?:\\*+(?:\"((?:[^\"\\]++|\\++(?!\"))++)|'((?:[^'\\]++|\\++(?!'))++))|([0-9]{1,9}))"
+)
+"""A value behind its name in JSON, wherever it stands in a text, and however often it is escaped; or
+as Python writes it."""
+_LINE = re.compile(
+    r"^[ \t]*+(?:([A-Za-z][\w .-]{0,30}?)[:=][ \t]*+|[0-9A-Fa-f]{1,12}[.:)|]?[ \t]++)([^\n]++)",
+    re.MULTILINE,
+)
+"""A line behind its name or number."""
+_NO_DIGITS = dict.fromkeys(range(ord("0"), ord("9") + 1))
+_BASE64 = re.compile("[A-Za-z0-9+/_-]{24,}")
+_HEX = re.compile("[0-9A-Fa-f]{24,}")
+_WRITTEN = re.compile(rb"[\t\n\r\0 -~]{12,}")
+"""ASCII text; in UTF-16 and UTF-32 there are zeros in it."""
+_STANDARD = str.maketrans("-_", "+/")
 _MAX_NAME = 100
 _WIDE = re.compile(r"[^\0]\0+")
 """A character of UTF-16 that was read as bytes; there may be escapes among such characters."""
@@ -335,6 +446,13 @@ def _meaning(escape: re.Match[str]) -> str:
 
 def _char(number: int) -> str:
     return chr(number) if number <= sys.maxunicode else " "
+
+
+def _before_steps(steps: list[tuple[str, re.Pattern[str]]], spans: list[Span]) -> list[Span]:
+    """Return where spans of a text stand in the one from which these steps decoded it."""
+    for step in reversed(steps if spans else ()):
+        spans = _before_decoding(*step, spans)
+    return spans
 
 
 def _before_decoding(text: str, pattern: re.Pattern[str], spans: list[Span]) -> list[Span]:
