@@ -78,6 +78,25 @@ ODD: dict[str, Fault] = {
             "usage": {"cost": scene.reply["usage"]["cost"]},
         },
     ),
+    "error after words in another form": Fault(
+        name="error_after_delta",
+        about="",
+        billed=True,
+        body=lambda scene: {
+            "error": {"code": 429},
+            "choices": [{"index": 0}, {"delta": {"content": "It began"}}],
+        },
+    ),
+    "error whose last usage has the cost": Fault(
+        name="error_with_usages",
+        about="",
+        status=429,
+        billed=True,
+        body=lambda scene: {
+            "error": {"code": 429},
+            "usage": [{"prompt_tokens": 1, "cost": 0}] * 19 + [scene.reply["usage"]],
+        },
+    ),
     "silent 500": replace(FAULTS["500"], billed=True),
     "silent 502 inside 200": replace(FAULTS["200_error_502"], billed=True),
     "silent error without a code": replace(FAULTS["200_error_code_null"], billed=True),

@@ -129,6 +129,19 @@ def test_answer_without_words_is_no_silence(api, content):
     assert err.maybe_billed
 
 
+@pytest.mark.parametrize("message", [None, "x", [], ...], ids=["null", "text", "list", "missing"])
+def test_chat_without_a_message_is_no_silence(message):
+    """A choice that has no message is a broken answer, which is asked for again."""
+    data = answer("chat", "x")
+    data["choices"][0] |= {"message": message}
+    if message is ...:
+        del data["choices"][0]["message"]
+    err = outcome(data)
+
+    assert type(err) is TransientError
+    assert err.maybe_billed
+
+
 def test_raw_prompt_that_is_answered_as_a_chat_is_refused():
     """A message where a text should be shows that the prompt was wrapped in a chat."""
     err = outcome(answer("chat", "I cannot help with that."), api="completions")

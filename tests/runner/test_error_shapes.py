@@ -161,6 +161,7 @@ TABLE = [
         ("sse_unasked", "failed", 2, 4, "retried", 4),
         ("choices_empty", "failed", 2, 4, "retried", 4),
         ("text_number", "failed", 2, 4, "retried", 4),
+        ("text_missing", "failed", 2, 4, "retried", 4),
         ("empty_blank_finish", "failed", 2, 4, "retried", 4),
         # Nothing was written: that is a delivery of its own, and no failure.
         ("empty_text", "empty", 1, 1, "re-asked", 3),

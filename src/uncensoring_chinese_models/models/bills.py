@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PROMPT = ("prompt_tokens", "input_tokens", "prompt_eval_count")
 _COMPLETION = ("completion_tokens", "output_tokens", "eval_count")
 _COST = ("cost", "total_cost", "estimated_cost")
-_MAX_PLACES = 8
+_MAX_PLACES = 1000
 """Of choices, or of usages in a list, only so many are read; one is asked for."""
 
 

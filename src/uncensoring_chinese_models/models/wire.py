@@ -58,6 +58,8 @@ _EXPLAINED_TYPES = frozenset(STATUS_OF) - _VAGUE_TYPES
 """Error types that say what is wrong; the vague ones come with blocks as well as with mistakes."""
 _STATUSES_OF_CALLS = frozenset({401, 402, 404, 408, 413})
 """Statuses that are never a block, whatever the words."""
+_WRITTEN = ("text", "content", "reasoning", "reasoning_content", "arguments")
+"""Names of what a model writes, in a choice or in what it holds."""
 MAX_HOST_ANSWER = 4000
 """So many characters of an error's body are kept."""
 _MAX_READ_BYTES = 1_000_000
@@ -148,11 +150,15 @@ def _may_be_billed(data: Json | None, status: int | None) -> bool:
 
 
 def _wrote(data: Json | None) -> bool:
-    """Return whether a model has written something, in any form."""
-    choice = _first_choice(data or {}) or {}
-    message = loose.mapping(choice.get("message"))
-    names = ("text", "content", "reasoning", "reasoning_content")
-    return any(part.get(name) for part in (choice, message) for name in names)
+    """Return whether a model has written something, in whatever choice and form."""
+    pending: list[object] = [(data or {}).get("choices")]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict) and any(part.get(name) for name in _WRITTEN):
+            return True
+        held = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+        pending += [each for each in held if isinstance(each, dict | list)]
+    return False
 
 
 def _read(
@@ -283,7 +289,8 @@ def _refuse_no_answer(choice: Json, text: object, api: Api, raw: RawResponse) ->
             status=raw.status,
         )
     is_text = text is None or isinstance(text, str | list)
-    if not is_text or (api == "completions" and "text" not in choice):
+    is_there = isinstance(choice.get("message"), dict) if api == "chat" else "text" in choice
+    if not (is_text and is_there):
         raise TransientError("the server's answer has no text", status=raw.status)
 
 
