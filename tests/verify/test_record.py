@@ -171,9 +171,10 @@ def test_cap_below_what_was_spent_is_named(run):
 
     forge(run, "header", change)
 
-    found = problems(run)
-    assert "sends a call that the budget in force does not cover" in found[0]
-    assert "budget.max_usd 0.001" in found[0]
+    found = "\n".join(problems(run))
+    assert "sends a call that the budget in force does not cover" in found
+    assert "budget.max_usd 0.001" in found
+    assert "says that the budget covers iteration 1, which by the lines before it does not" in found
 
 
 def test_cap_in_tokens_below_what_was_spent_is_named(run):

@@ -11,11 +11,19 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.runner.judging import judge_and_report
     from uncensoring_chinese_models.runner.planning import plan
     from uncensoring_chinese_models.runner.rejudging import JudgedFinding, Rejudged, rejudge
-    from uncensoring_chinese_models.runner.replaying import Replayed, journals_before_resume, replay
+    from uncensoring_chinese_models.runner.replaying import (
+        Needs,
+        Replayed,
+        journals_before_resume,
+        replay,
+    )
+    from uncensoring_chinese_models.runner.resume import FINAL_STATUSES
     from uncensoring_chinese_models.runner.run import run_job
 
 __all__ = [
+    "FINAL_STATUSES",
     "JudgedFinding",
+    "Needs",
     "Rejudged",
     "Replayed",
     "journals_before_resume",

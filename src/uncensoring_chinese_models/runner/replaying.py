@@ -37,11 +37,12 @@ from uncensoring_chinese_models.runs import Journal, RunStore, prices_from_json,
 from uncensoring_chinese_models.text import preview
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.audit import AuditEvent
     from uncensoring_chinese_models.domain import Call, Json, Price, Reservation, Status
     from uncensoring_chinese_models.errors import ClientError
+    from uncensoring_chinese_models.models import Need
 
 Auditor = Callable[[AuditConfig], ModelClient]
 MAX_VERSION_CHARACTERS = 40
@@ -58,6 +59,16 @@ class ReservationsChecked:
     """Lines whose reservation is what the budget computes for their request."""
     wrong: dict[int, str] = field(default_factory=dict)
     """Lines with another reservation, and what it should be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a decision of the budget is about."""
+
+    iteration: tuple[Need, ...] = ()
+    """The calls of an iteration."""
+    closing: Mapping[int, Need] = field(default_factory=dict)
+    """The closing request, by the limit on the texts that it shows; an iteration has one to come."""
 
 
 @dataclass(slots=True)
@@ -90,6 +101,10 @@ class Replayed:
     reservations: ReservationsChecked = field(default_factory=ReservationsChecked)
     unasked: dict[str, int] = field(default_factory=dict)
     """Calls that nothing explains: the run, replayed, does not ask them. With their lines."""
+    needs: dict[str, Needs] = field(default_factory=dict)
+    """What decisions of the budget are about, by their names."""
+    went_on_at: int = 0
+    """The last line in which the run was resumed to repeat calls; before it other needs may have been."""
 
     @property
     def other_version(self) -> str | None:
@@ -148,7 +163,7 @@ async def _replay(
     replayed.files = store.files
     recorded = Journaled(EndOfRecord(), journal, InFlight())
     auditor = recorded if instead is None else instead(config)
-    gate = BudgetGate(BudgetMeter(config.budget), NO_PRICES, journal)
+    gate = RecordedGate(BudgetMeter(config.budget), NO_PRICES, journal, replayed.needs)
 
     def watch(_: AuditEvent) -> None:
         replayed.files_of_events = len(store.files)
@@ -161,6 +176,7 @@ async def _replay(
         replayed.calls = len(journal.used)
         replayed.unused_calls = journal.answered - len(journal.used)
         replayed.unasked = journal.unasked()
+        replayed.went_on_at = journal.went_on_at
 
 
 def _settings(config_yaml: bytes, journal: Recording) -> AuditConfig:
@@ -203,6 +219,23 @@ def _is_of_stage(call: str, *stage: str) -> bool:
     return role == "auditor" and int(iteration) in (number, number + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class RecordedGate(BudgetGate):
+    """The gate of a replay: decisions are in the journal, and what they are about is kept."""
+
+    needs: dict[str, Needs] = field(default_factory=dict)
+
+    def may_begin(self, iteration: int, needs: Sequence[Need], closing: Need) -> bool:
+        """Return what was decided."""
+        self.needs[f"go/{iteration}"] = Needs(tuple(needs), {0: closing})
+        return BudgetGate.may_begin(self, iteration, needs, closing)
+
+    def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
+        """Return what was chosen."""
+        self.needs[f"closing/{iteration}"] = Needs((), dict(options))
+        return BudgetGate.closing_limit(self, iteration, options)
+
+
 class EndOfRecord:
     """The client of a replay: it answers nothing."""
 
@@ -220,8 +253,12 @@ class Recording(Journal):
         self._asked: set[str] = set()
         self.reservations = ReservationsChecked()
         self._sent: dict[str, list[_Sent]] = {}
-        self._goes_on_at = 0
+        self.went_on_at = 0
         """The last line in which the run was resumed to repeat calls."""
+        self._resumed_at = 0
+        """The last line in which it was resumed at all."""
+        self._asks_budget = False
+        """Whether the replay came to the first iteration, which comes after the doctor."""
 
     @property
     def answered(self) -> int:
@@ -261,14 +298,15 @@ class Recording(Journal):
         """Return the calls of the journal that were not asked, except where a decision or resuming says why.
 
         A resumed run may ask other calls than before, and a stage that the budget cut off is passed
-        over.
+        over. One that was resumed with the doctor, and stopped before it was done, asks nothing else.
         """
+        since = self.went_on_at if self._asks_budget else self._resumed_at
         cut = [name.split("/", 2)[1:] for name in self._decisions if name.startswith("cut/")]
         return {
             name: self._sent[name][-1].line
             for name in self._held
             if name not in self._asked
-            and self._sent[name][-1].line > self._goes_on_at
+            and self._sent[name][-1].line > since
             and "/doctor/" not in name  # resuming may switch the doctor off
             and not self._was_refused_canary(name)
             and not any(_is_of_stage(name, *stage) for stage in cut)
@@ -300,6 +338,7 @@ class Recording(Journal):
         lasting: bool = True,  # noqa: ARG002 -- as above
     ) -> Any:
         """Return what was decided."""
+        self._asks_budget = True
         if name in self._decisions:
             return self._decisions[name]
         raise NotRecordedError(f"the decision {name}")
@@ -325,8 +364,9 @@ class Recording(Journal):
             prices = prices_from_json(self.process.get("prices") or {})
             sent = _Sent(number, record["request"], reserved, prices)
             self._sent.setdefault(record["call"], []).append(sent)
-        elif record["type"] == "resumed" and record["goes_on"]:
-            self._goes_on_at = number
+        elif record["type"] == "resumed":
+            self._resumed_at = number
+            self.went_on_at = number if record["goes_on"] else self.went_on_at
 
     def _append(self, record: Json, *, durable: bool = False) -> None:  # noqa: ARG002 -- never kept
         raise NotRecordedError(f"a line of type {record['type']}")

@@ -7,19 +7,23 @@ be true beside the others is named.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from uncensoring_chinese_models.audit import BUILT_IN
 from uncensoring_chinese_models.config import AuditConfig, server_of
 from uncensoring_chinese_models.domain import Price, Reply, Reservation
 from uncensoring_chinese_models.errors import RunStoreError
 from uncensoring_chinese_models.models import at_price, charge
+from uncensoring_chinese_models.runner import FINAL_STATUSES
 from uncensoring_chinese_models.runs import Journal, prices_from_json
 from uncensoring_chinese_models.verify.checks import RunCheck, has_not_begun
 from uncensoring_chinese_models.verify.compare_files import Failure
+from uncensoring_chinese_models.verify.decisions import Books, wrong_decision
 from uncensoring_chinese_models.verify.diff import json_differences
 
 if TYPE_CHECKING:
@@ -37,6 +41,8 @@ machines, so clocks that differ by more already cause errors elsewhere.
 """
 JOURNAL = "journal.jsonl"
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
+_OF_A_RUN = ("sent", "decision", "footer")
+"""Lines of a run that goes on; calls that were under way at its end may still be answered."""
 _STRANGE = (KeyError, TypeError, ValueError, ArithmeticError, AttributeError)
 """What reading raises where a line holds a value of an unexpected kind."""
 
@@ -122,7 +128,15 @@ class JournalLines(Journal):
         self._in_flight: dict[tuple[str, int], datetime] = {}
         self._spent = Reservation(Decimal(0), 0)
         """All charges so far; an attempt without a result counts as much as was reserved for it."""
+        self._peak = self._spent
+        """The most of it since an iteration began."""
         self._overcharged: list[int] = []
+        self._ended = False
+        self._sent: set[tuple[str, int]] = set()
+        self._made: Counter[tuple[str, str]] = Counter()
+        """Attempts of this process, by call and request."""
+        self._outcomes: dict[str, Json | None] = {}
+        """The error of the last attempt at each call; None if it was answered."""
 
     def add(self, number: int, problem: str) -> None:
         """Add what is wrong with a line; 0 stands for the whole journal."""
@@ -164,8 +178,10 @@ class JournalLines(Journal):
     # --- line by line ---------------------------------------------------------------------------
 
     def _load(self, record: Json, number: int) -> None:
+        footer = self.footer
         super()._load(record, number)
         try:
+            self._check_order(record, number, footer)
             self._check(record, number)
         except _STRANGE as err:
             self.add(number, f"has a missing or damaged field ({type(err).__name__}: {err})")
@@ -177,18 +193,59 @@ class JournalLines(Journal):
             "resumed": self._check_resumed,
             "sent": self._check_sent,
             "attempt": self._check_attempt,
+            "done": self._check_done,
+            "decision": self._check_decision,
             "footer": self._check_footer,
         }
         if kind in checks:
             checks[kind](record, number)
 
+    def _check_order(self, record: Json, number: int, footer: Json | None) -> None:
+        """Check what may follow the lines before; `footer` is the end that they tell of."""
+        kind = record["type"]
+        if self._ended and kind in _OF_A_RUN:
+            self.add(number, "comes after the end of the run, which was not resumed")
+        self._ended = kind == "footer" or (self._ended and kind != "resumed")
+        if kind == "sent":
+            name = record["call"], record["attempt"]
+            if name in self._sent:
+                self.add(number, f"sends attempt {name[1]} at the call {name[0]} again")
+            self._sent.add(name)
+        if kind == "resumed":
+            self._made.clear()
+            self._check_going_on(record, number, footer)
+
+    def _check_going_on(self, record: Json, number: int, footer: Json | None) -> None:
+        """Check that a run goes on after an end as that end says."""
+        goes_on, is_cut = record["goes_on"], record["cut"] is not None
+        is_final = footer is None or footer["status"] in FINAL_STATUSES
+        if goes_on and footer is None and not is_cut:
+            self.add(number, "goes on, though no line says that it had ended")
+        if not goes_on and not is_final:
+            self.add(number, "does not go on, though the run could")
+        asks = footer["ask_again"] if footer is not None and goes_on else []
+        if record["reopened"] != asks:
+            self.add(number, "asks calls again, though its end does not name them, or not all")
+
     def _check_header(self, record: Json, number: int) -> None:
         self._date(record["started_at"], number)
         self._check_process(record, number)
+        self._check_texts(record, number)
         if self._settings is not None and record["kind"] != self._settings.kind:
             self.add(number, f"says that the run is of the kind {record['kind']!r}")
         if not isinstance(record["config_sha256"], str):
             self.add(number, "does not give the sha256 of config.yaml")
+
+    def _check_texts(self, record: Json, number: int) -> None:
+        """Check that the header has the seed, and the texts of the files, that its config names."""
+        if self._settings is None:
+            return
+        names = {"facts": self._settings.facts is not None}
+        names["auditor_prompt"] = self._settings.auditor_prompt not in BUILT_IN
+        wrong = [name for name, is_named in names.items() if (name in record) is not is_named]
+        wrong += ["seed"] * (record["seed"] != self._settings.sampling.seed)
+        for name in wrong:
+            self.add(number, f"gives another {name} than its config")
 
     def _check_resumed(self, record: Json, number: int) -> None:
         self._date(record["at"], number)
@@ -228,6 +285,7 @@ class JournalLines(Journal):
             )
         if self._settings is None:
             return
+        self._check_allowed(record, self._settings, number)
         server = server_of(*self._settings.models[record["role"]])
         if record["server"] != server:
             self.add(number, f"asks {record['server']}, though the config in force names {server}")
@@ -237,6 +295,16 @@ class JournalLines(Journal):
         over = self._over_cap(self._spent)
         if over:
             self.add(number, f"sends a call that the budget in force does not cover ({over})")
+
+    def _check_allowed(self, record: Json, settings: AuditConfig, number: int) -> None:
+        """Check that the settings in force allow this attempt."""
+        call, most = record["call"], settings.retries.max_attempts
+        self._made[call, record["request"]] += 1
+        made = self._made[call, record["request"]]
+        if made > most:
+            self.add(number, f"is attempt {made} of a process, though its settings allow {most}")
+        if "/doctor/" in call and settings.doctor == "off":
+            self.add(number, f"sends {call}, though its config switches the doctor off")
 
     def _check_reserved(self, reserved: Reservation, price: Price | None, number: int) -> None:
         """Check the limits of a reservation; those of calls that are replayed are computed again."""
@@ -250,6 +318,7 @@ class JournalLines(Journal):
             self.add(number, "reserves an amount that no request takes at the recorded price")
 
     def _check_attempt(self, record: Json, number: int) -> None:
+        self._outcomes[record["call"]] = record.get("error")
         key = record["call"], record["attempt"]
         sent_at = self._in_flight.pop(key, None)
         attempt = self._attempts[key]
@@ -271,6 +340,25 @@ class JournalLines(Journal):
         if self._is_more(spent, attempt.reserved):
             self._overcharged.append(number)
 
+    def _check_done(self, record: Json, number: int) -> None:
+        """Check that a call is settled as its last attempt ended."""
+        call = record["call"]
+        if call not in self._outcomes:
+            self.add(number, f"settles the call {call}, which no attempt had ended")
+        elif record["error"] != self._outcomes[call]:
+            self.add(number, f"settles the call {call} otherwise than its last attempt ended")
+
+    def _check_decision(self, record: Json, number: int) -> None:
+        if self._settings is None:
+            return
+        if str(record["name"]).startswith("go/"):
+            self._peak = self._spent
+        books = Books(self._settings, self._prices, self._spent, self._peak)
+        is_last_part = number > self._replayed.went_on_at
+        problem = wrong_decision(record, books, self._replayed, is_last_part=is_last_part)
+        if problem:
+            self.add(number, problem)
+
     def _check_footer(self, record: Json, number: int) -> None:
         self._date(record["finished_at"], number)
 
@@ -288,6 +376,8 @@ class JournalLines(Journal):
             (self._spent.usd or Decimal(0)) + sign * (amount.usd or Decimal(0)),
             self._spent.tokens + sign * amount.tokens,
         )
+        usd = max(self._peak.usd or Decimal(0), self._spent.usd or Decimal(0))
+        self._peak = Reservation(usd, max(self._peak.tokens, self._spent.tokens))
 
     def _over_cap(self, spent: Reservation) -> str:
         """Say by how much the cap in force is passed; nothing if it is not."""
