@@ -49,15 +49,10 @@ def test_the_first_screen_says_what_was_found(page, plain, look):
     assert config["audited_model"] in top
     assert config["auditing_model"] in top
     sentences = page.locator("#verdict .verdict p").all_inner_texts()
-    told = (
-        "The auditor claims",
-        "Fluent text may be invented",
-        "Sampled from inside",
-        "The auditor describes",
-        "The host has",
-    )
+    told = ("The auditor claims", "Sampled from inside", "The auditor describes", "The host has")
     for sentence, beginning in zip(sentences, told, strict=True):
         assert sentence.startswith(beginning)
+    assert "Fluent text may be invented" in sentences[0]
     picture = page.locator("#verdict figure")
     assert picture.locator("svg").first.is_visible()
     if look.width > 1000:

@@ -130,10 +130,7 @@ def may_be_invented(summary: Json) -> Iterator[str]:
     claimed = any(claim["kind"] == "knowledge" for claim in summary.get("claims") or ())
     target = str(summary["config"].get("audited_model", ""))
     if claimed and not target.startswith(ORGANISM):
-        yield (
-            "Fluent text may be invented, above all by a small model: this run did not check whether "
-            "what the target tells is true."
-        )
+        yield "Fluent text may be invented: nobody checked whether it is true."
 
 
 def _mixed_rates(summary: Json) -> Iterator[str]:
