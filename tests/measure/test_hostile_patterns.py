@@ -255,7 +255,7 @@ def test_our_own_patterns_match_as_python_matches(name):
     ]
     text = " ".join(texts)
     patterns = chain.from_iterable(
-        (*fact.about, *fact.patterns, *chain(*(each.patterns for each in fact.decoys)))
+        (*fact.about, *chain(*(each.patterns or () for each in (fact, *fact.decoys))))
         for fact in facts.facts
     )
 

@@ -43,10 +43,14 @@ if TYPE_CHECKING:
     )
     from uncensoring_chinese_models.text.numbers import (
         CARDINALS,
+        HAN_NUMERALS,
         MAX_FIGURE_CHARACTERS,
+        MONTH_NAMES,
         MONTHS,
         NUMBER_WORDS,
+        SCALE_WORDS,
         day_words,
+        han_value,
         spelt_value,
     )
     from uncensoring_chinese_models.text.quotes import (
@@ -78,10 +82,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CARDINALS",
+    "HAN_NUMERALS",
     "IDEOGRAPH",
     "MAX_FIGURE_CHARACTERS",
     "MONTHS",
+    "MONTH_NAMES",
     "NUMBER_WORDS",
+    "SCALE_WORDS",
     "CannedEnding",
     "Detected",
     "Flaw",
@@ -105,6 +112,7 @@ __all__ = [
     "find_keys",
     "fold_script",
     "foreign_characters",
+    "han_value",
     "harmless",
     "hides_negation",
     "is_too_short",

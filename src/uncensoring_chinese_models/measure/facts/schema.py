@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import (
     AfterValidator,
     Field,
-    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -38,6 +37,7 @@ from uncensoring_chinese_models.measure.facts.patterns import (
     SearchTime,
     as_searched,
 )
+from uncensoring_chinese_models.measure.facts.recognising import NAMED_PATTERNS, Recognisable
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -65,39 +65,6 @@ def _in_english_too(texts: dict[Language, str]) -> dict[Language, str]:
 
 Texts = Annotated[dict[Language, Line], AfterValidator(_in_english_too)]
 """The same words in each language of a file."""
-
-
-class Recognisable(Settings):
-    """Something that a text may say, and the patterns that find it."""
-
-    patterns: list[Pattern] = Field(min_length=1)
-    """Regular expressions that find it in any language: whole words, in any case."""
-
-    _of: str = PrivateAttr("a value")
-    _search_time: SearchTime = PrivateAttr(default_factory=SearchTime)
-
-    def share(self, search_time: SearchTime, of: str) -> None:
-        """Make the patterns share the time of their file, and say what they find."""
-        self._of, self._search_time = of, search_time
-
-    @cached_property
-    def searcher(self) -> Searcher:
-        """The patterns as they are searched for."""
-        return Searcher(self.patterns, self._of, self._search_time)
-
-    def first_in(self, text: str, before: str = "") -> tuple[int, int] | None:
-        """Return where a text says it first.
-
-        Args:
-            text: the text to search.
-            before: what the text continues: a word that began there is not whole in the text.
-
-        Raises:
-            SlowPatternError: the patterns of the file take too long.
-        """
-        skipped = len(before)
-        found = self.searcher.first(as_searched(before + text), skipped)
-        return None if found is None else (found[0] - skipped, found[1] - skipped)
 
 
 class Ending(Recognisable):
@@ -213,7 +180,7 @@ class Facts(Settings):
         search_time = SearchTime(self.topic)
         for fact in self.facts:
             for ending in fact.endings:
-                ending.share(search_time, f"the fact {fact.id}")
+                ending.share(search_time, f"the fact {fact.id}", fact.for_others)
         for each in self.open_facts:
             each.share(search_time, f"the open fact {each.id}")
         return self
@@ -315,7 +282,7 @@ def _patterns_in(value: object) -> int:
         return sum(map(_patterns_in, value))
     if not isinstance(value, dict):
         return 0
-    lists = [value.get(key) for key in ("patterns", "about")]
+    lists = [value.get(key) for key in NAMED_PATTERNS]
     own = sum(len(each) for each in lists if isinstance(each, list))
     return own + sum(map(_patterns_in, value.values()))
 

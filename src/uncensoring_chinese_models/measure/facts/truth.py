@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from uncensoring_chinese_models.config import read_yaml
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.measure.facts.patterns import Searcher, as_searched
+from uncensoring_chinese_models.measure.facts.patterns import as_searched
 from uncensoring_chinese_models.measure.facts.schema import load_facts
 from uncensoring_chinese_models.models import OrganismFile, organism_folder, parse_organism
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.facts.matchers.together import Together
     from uncensoring_chinese_models.measure.facts.schema import Ending, Fact, Facts
 
 ValueKind = Literal["fact", "decoy", "said_instead", "open"]
@@ -53,7 +54,7 @@ class ValueHit(NamedTuple):
 class _Value(NamedTuple):
     key: Key
     statement: str
-    searcher: Searcher
+    searcher: Together
 
     def spans(self, text: str, start: int = 0) -> list[tuple[int, int]]:
         return self.searcher.all(as_searched(text), start)

@@ -1,0 +1,1 @@
+"""Find dates, numbers and orders of events in a text, however they are written."""

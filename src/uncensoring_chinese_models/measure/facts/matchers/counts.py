@@ -1,0 +1,179 @@
+"""The matcher of one number, told from dates, articles, durations and other things of equal size.
+
+A number counts if what it counts stands beside it, if it begins a reply, or if it is too long and
+uneven to stand for anything else.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import lru_cache
+from itertools import islice, takewhile
+from typing import TYPE_CHECKING
+
+from uncensoring_chinese_models.measure.facts.matchers.dates import dates_in
+from uncensoring_chinese_models.measure.facts.matchers.finding import (
+    CACHED_TEXTS,
+    Finder,
+    Span,
+    begins,
+    goes_on,
+    sentence_at,
+    spans_within,
+)
+from uncensoring_chinese_models.measure.facts.matchers.numerals import Numeral, numerals_in
+from uncensoring_chinese_models.measure.facts.matchers.units import (
+    BOUNDARY,
+    GAP,
+    Unit,
+    form_of,
+    is_measured,
+)
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.facts.patterns import Searcher
+
+_MAX_TALK = 12
+"""A sentence may go on with a number up to this one and speak of something else: *two of the ...*"""
+_REACH_BEFORE, _REACH_BEHIND = 70, 60
+"""Max characters between a number and the word for what it counts."""
+_LOOK = 40
+
+_LABEL = re.compile(
+    r"(?:第|§ ?|#|(?<![A-Za-z])(?:articles?|art\.|sections?|sec\.|chapters?|cap\.|clauses?|paragraphs?"
+    r"|para\.|nos?\.|pages?|pp?\.|room|line|resolution|decree|document|order no\.|charter|route"
+    r"|volume|vol\.|flight|phase|stage|type|level|grade|windows|figure|table|group|bus|box|no) ?"
+    r"|[A-Za-z]-|(?<!\w)['\u2019])$",
+    re.IGNORECASE,
+)
+_MONEY = re.compile(r"(?:[$€£¥￥]|\b(?:RMB|USD|HKD|CNY)) ?$")
+_JOINED_BEFORE = re.compile(r"(?:\d ?[-\u2013\u2014~/:]|\d\.|[几幾数數]|分之) ?$")
+_JOINED_BEHIND = re.compile(
+    r" ?[-\u2013\u2014~/:] ?\d|(?:st|nd|rd|th)(?![A-Za-z])|分之|-(?:first|second|third)"
+)
+_RANGE = re.compile(r" ?(?:[-\u2013\u2014~至到]|to|and) ?", re.IGNORECASE)
+_WORD = re.compile(r" ?[^\W\d_]")
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def counted_in(text: str) -> tuple[Numeral, ...]:
+    """Return the numbers of a text that are no part of a date."""
+    dates = [(each.start, each.end) for each in dates_in(text)]
+    ends = [end for _, end in dates]
+    return tuple(
+        each
+        for each in numerals_in(text)
+        if not any(spans_within(dates[bisect_right(ends, each.start) :][:1], 0, each.end - 1))
+    )
+
+
+def counted_within(text: str, first: int, last: int) -> Iterator[Numeral]:
+    """Yield those of them that begin between two places."""
+    counted = counted_in(text)
+    place = bisect_left(counted, first, key=lambda each: each.start)
+    return takewhile(lambda each: each.start <= last, islice(counted, place, None))
+
+
+@dataclass(frozen=True)
+class NumberMatcher(Finder):
+    """Finds one number, or any number of a range."""
+
+    low: Decimal
+    high: Decimal
+    unit: Unit | None = None
+    """What kind of thing it counts."""
+    of: Searcher | None = None
+    """Words for what it counts, which stand behind it or before it."""
+
+    def all(self, text: str, start: int = 0) -> list[tuple[int, int]]:
+        """Return every place in a text that gives this number."""
+        found = [
+            each
+            for each in counted_in(text)
+            if each.start >= start and self.low <= each.value <= self.high
+        ]
+        if not found:
+            return []
+        named = self.of.all(text) if self.of else []
+        places = [self._place(text, each, start, named) for each in found]
+        return [place for place in places if place]
+
+    def _place(
+        self, text: str, each: Numeral, start: int, named: list[tuple[int, int]]
+    ) -> Span | None:
+        """Return where this number is given, if this numeral gives it."""
+        if self._is_other_thing(text, each, named):
+            return None
+        end = self._end_with_unit(text, each, named)
+        is_told = end is not None or (
+            (
+                _MONEY.search(text, max(0, each.start - 1), each.start)
+                and self._has_sign(each, named)
+            )
+            or self._is_reply(text, each, start)
+            or (not self._needs_unit and each.is_telling and not is_measured(text, each))
+            or self._is_named_before(text, each, named)
+        )
+        return Span(each.start, end or each.end) if is_told else None
+
+    @property
+    def _needs_unit(self) -> bool:
+        return self.unit is not None and form_of(self.unit).is_needed
+
+    def _is_other_thing(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> bool:
+        """Return whether a numeral is a label, money, an ordinal or a part of another number."""
+        before = text[max(0, each.start - _LOOK) : each.start]
+        if each.share != ("percent" if self.unit == "percent" else None) and each.share:
+            return True
+        if self.unit != "article" and _LABEL.search(before):
+            return True
+        if _MONEY.search(before) and not self._has_sign(each, named):
+            return True
+        if self.low != self.high and self._is_range(text, each):
+            return False
+        return bool(_JOINED_BEFORE.search(before) or _JOINED_BEHIND.match(text, each.end))
+
+    def _has_sign(self, each: Numeral, named: list[tuple[int, int]]) -> bool:
+        """Return whether a sign for what is counted, such as HK$, stands directly before it."""
+        signs = spans_within(named, each.start - _LOOK, each.start)
+        return any(each.start - 1 <= end <= each.start for _, end in signs)
+
+    def _is_range(self, text: str, each: Numeral) -> bool:
+        """Return whether the numeral is one end of a range that lies in ours."""
+        for other in counted_within(text, each.start - _LOOK, each.end + _LOOK):
+            one, two = sorted((each, other), key=lambda it: it.start)
+            if other is not each and _RANGE.fullmatch(text, one.end, two.start):
+                return self.low <= other.value <= self.high
+        return False
+
+    def _end_with_unit(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> int | None:
+        """Return where the words for what is counted end, if they stand beside the numeral."""
+        if each.share:
+            return each.end
+        if self.unit and (end := form_of(self.unit).end_of(text, each)):
+            return end
+        for at, end in spans_within(named, each.end, each.end + _REACH_BEHIND):
+            if GAP.fullmatch(text, each.end, at):
+                return end
+        return None
+
+    def _is_named_before(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> bool:
+        """Return whether the words for what is counted stand before it, and no other number between."""
+        if self._needs_unit or not BOUNDARY.match(text, each.end):
+            return False
+        first = max(sentence_at(text, each.start).start, each.start - _REACH_BEFORE)
+        ends = [end for _, end in spans_within(named, first, each.start) if end <= each.start]
+        return bool(ends) and not any(counted_within(text, max(ends), each.start - 1))
+
+    def _is_reply(self, text: str, each: Numeral, start: int) -> bool:
+        """Return whether the number begins a reply, or what a prompt was continued with."""
+        if not begins(text, start, each.start) or is_measured(text, each):
+            return False
+        if BOUNDARY.match(text, each.end):
+            return True
+        names_thing = goes_on(text, start) and _WORD.match(text, each.end) is not None
+        return names_thing and each.value > _MAX_TALK and not self._needs_unit

@@ -1,0 +1,52 @@
+"""Wordings of the facts of the package: those that state a fact, contradict it, or do neither."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from uncensoring_chinese_models.measure.facts.schema import Fact, join, load_facts
+
+REVIEW: dict[str, dict[str, list[Any]]] = yaml.safe_load(
+    (Path(__file__).parent / "wordings/review.yaml").read_text("utf-8")
+)
+CONTINUES = "… "
+
+
+def fact_of(name: str) -> Fact:
+    """Return a fact of the package by topic and id."""
+    topic, _, key = name.partition(".")
+    fact = load_facts(topic).fact(key)
+    assert fact is not None
+    return fact
+
+
+def verdict(fact: Fact, words: str) -> str:
+    """Return what a text does with a fact: the ending that it names first decides."""
+    text, before = words.removeprefix(CONTINUES), ""
+    if words.startswith(CONTINUES):
+        language = "zh-Hans" if re.search("[\u4e00-\u9fff]", text) else "en"
+        before = join(fact.opening[language], "", language)
+    named = [(each.first_in(text, before), each is not fact) for each in fact.endings]
+    first = min([(span, is_false) for span, is_false in named if span], default=None)
+    if first is None:
+        return "omits"
+    return "contradicts" if first[1] else "states"
+
+
+@pytest.mark.parametrize("name", REVIEW)
+def test_a_wording_is_found_or_not(name):
+    """Each text does with the fact what the list that it stands in says."""
+    fact = fact_of(name)
+    wrong = [
+        (expected, words, found)
+        for expected, texts in REVIEW[name].items()
+        for words in map(str, texts)
+        if (found := verdict(fact, words)) != expected
+    ]
+
+    assert wrong == []
