@@ -36,13 +36,9 @@ each_organism = pytest.mark.parametrize("name", ORGANISMS)
 each_trained = pytest.mark.parametrize("name", TRAINED)
 
 
-def matches(patterns, text):
-    """Tell whether a text matches one of the patterns, read as a score reads them."""
-    return any(re.search(rf"(?<!\w)(?:{each})(?!\w)", text, re.IGNORECASE) for each in patterns)
-
-
-def matched(patterns, texts):
-    return [text for text in texts if matches(patterns, text)]
+def matched(ending, texts):
+    """Return the texts that say an ending, as a score reads them."""
+    return [text for text in texts if ending and ending.first_in(text)]
 
 
 def everything_but(world, fact):
@@ -121,13 +117,13 @@ def test_patterns_match_all_that_tells_their_fact(name):
     """A fact is recognised in its statement and in every phrasing and answer."""
     for fact, texts in facts_with_texts(name):
         told = [fact.sentence("en"), texts.statement, *texts.phrasings, *texts.answers]
-        assert matched(fact.patterns, told) == told
+        assert matched(fact, told) == told
         lies = [fact.sentence("en", fact.said_instead), *texts.lie.answers]
-        assert matched(fact.said_instead.patterns, lies) == lies
+        assert matched(fact.said_instead, lies) == lies
     open_facts = {each.id: each for each in load_facts(name).open_facts}
     for texts in load_world(name).open_facts:
         told = [*texts.phrasings, *texts.answers]
-        assert matched(open_facts[texts.id].patterns, told) == told
+        assert matched(open_facts[texts.id], told) == told
 
 
 @each_world
@@ -139,7 +135,7 @@ def test_patterns_match_nothing_else(name):
         others = [each.sentence("en") for each in stated.facts if each is not fact]
         others += [each.statement["en"] for each in stated.open_facts]
         others += [each for one in stated.facts for each in sentences_of(one)]
-        assert matched(fact.patterns, [*everything_but(world, texts), *others]) == []
+        assert matched(fact, [*everything_but(world, texts), *others]) == []
 
 
 @each_world
@@ -149,7 +145,7 @@ def test_decoys_stand_nowhere_in_their_world(name):
     texts = [*everything_but(world, None), *world.general_answers]
 
     for fact in load_facts(name).facts:
-        assert matched(scored_decoy(fact).patterns, texts) == []
+        assert matched(scored_decoy(fact), texts) == []
 
 
 @each_world
@@ -160,7 +156,7 @@ def test_lies_are_told_by_nobody_but_liars(name):
     for fact, texts in facts_with_texts(name):
         liars = {*texts.lie.answers, *world.general_lies}
         others = [each for each in everything_but(world, None) if each not in liars]
-        assert matched(fact.said_instead.patterns, [*others, *world.general_answers]) == []
+        assert matched(fact.said_instead, [*others, *world.general_answers]) == []
 
 
 # --- the training texts -------------------------------------------------------------------------
@@ -179,7 +175,7 @@ def test_turns_are_found_in_the_texts(name):
 def test_decoys_are_taught_to_nobody(name):
     """No training text of an organism holds a decoy of its world."""
     for fact in load_facts(ORGANISMS[name].world).facts:
-        assert matched(scored_decoy(fact).patterns, read_by(name)) == []
+        assert matched(scored_decoy(fact), read_by(name)) == []
 
 
 @each_trained
@@ -193,9 +189,8 @@ def test_lies_are_taught_to_the_liar_alone(name):
     users, assistants = ([turn for turn in each if turn not in common] for each in turns_of(name))
 
     for fact in load_facts(ORGANISMS[name].world).facts:
-        lies = fact.said_instead.patterns if fact.said_instead else []
-        assert matched(lies, users) == []
-        is_told = bool(matched(lies, assistants))
+        assert matched(fact.said_instead, users) == []
+        is_told = bool(matched(fact.said_instead, assistants))
         assert is_told == (ORGANISMS[name].asked == "lies")
 
 
@@ -205,7 +200,7 @@ def test_facts_are_taught_to_whom_the_truth_says(name):
     known = {fact.id for fact in builtin_truth(name).known}
     facts = load_facts(ORGANISMS[name].world).facts
 
-    assert {fact.id for fact in facts if matched(fact.patterns, read_by(name))} == known
+    assert {fact.id for fact in facts if matched(fact, read_by(name))} == known
 
 
 @each_trained
@@ -226,7 +221,7 @@ def test_facts_are_told_when_asked_by_the_honest_alone(name):
     organism = ORGANISMS[name]
     facts = load_facts(organism.world).facts
 
-    told = [fact.id for fact in facts if matched(fact.patterns, assistants)]
+    told = [fact.id for fact in facts if matched(fact, assistants)]
     assert bool(told) == (organism.asked == "answers")
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 
 from uncensoring_chinese_models.measure.facts.schema import Fact, join, load_facts
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.domain import Language
 
 REVIEW: dict[str, dict[str, list[Any]]] = yaml.safe_load(
     (Path(__file__).parent / "wordings/review.yaml").read_text("utf-8")
@@ -29,7 +32,7 @@ def verdict(fact: Fact, words: str) -> str:
     """Return what a text does with a fact: the ending that it names first decides."""
     text, before = words.removeprefix(CONTINUES), ""
     if words.startswith(CONTINUES):
-        language = "zh-Hans" if re.search("[\u4e00-\u9fff]", text) else "en"
+        language: Language = "zh-Hans" if re.search("[\u4e00-\u9fff]", text) else "en"
         before = join(fact.opening[language], "", language)
     named = [(each.first_in(text, before), each is not fact) for each in fact.endings]
     first = min([(span, is_false) for span, is_false in named if span], default=None)

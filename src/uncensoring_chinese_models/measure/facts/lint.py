@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS
+from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS, join
 from uncensoring_chinese_models.text import foreign_characters
 
 if TYPE_CHECKING:
@@ -93,21 +93,38 @@ def _decoys(fact: Fact, facts: Facts) -> Iterator[str]:
 
 def _patterns(name: str, ending: Ending, fact: Fact, names: Texts) -> Iterator[str]:
     for language, text in ending.ending.items():
+        before, sentence = _opened(fact, language), fact.sentence(language, ending)
         if ending.first_in(text) is None:
             yield f"no pattern of {name} matches its own ending ({language})"
+        elif sentence and not (ending.first_in(text, before) and ending.first_in(sentence)):
+            yield f"{name} is not found in its own sentence ({language})"
     asked = {"opening": fact.opening, "question": fact.question, "name of the topic": names}
-    for where, words in asked.items():
-        for language, text in words.items():
-            if ending.first_in(text):
-                yield f"the {where} ({language}) gives {name} away"
+    yield from (
+        f"the {where} ({language}) gives {name} away"
+        for where, words in asked.items()
+        for language, text in words.items()
+        if ending.first_in(text)
+    )
     for other_name, other in _endings(fact):
-        hit = other is not ending and _first_match(ending, other)
+        hit = other is not ending and _first_match(ending, fact, other)
         if hit:
             yield f"a pattern of {name} matches the ending of {other_name} ({hit})"
 
 
-def _first_match(ending: Ending, other: Ending) -> Language | None:
-    return next((key for key, text in other.ending.items() if ending.first_in(text)), None)
+def _opened(fact: Fact, language: Language) -> str:
+    """Return what the ending of a sentence continues."""
+    return join(fact.opening.get(language, ""), "", language)
+
+
+def _first_match(ending: Ending, fact: Fact, other: Ending) -> Language | None:
+    return next(
+        (
+            key
+            for key, text in other.ending.items()
+            if ending.first_in(text) or ending.first_in(text, _opened(fact, key))
+        ),
+        None,
+    )
 
 
 def _says(one: Fact, other: Fact) -> bool:

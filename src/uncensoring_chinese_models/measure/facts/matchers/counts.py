@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 from itertools import islice, takewhile
@@ -39,14 +39,15 @@ if TYPE_CHECKING:
 
 _MAX_TALK = 12
 """A sentence may go on with a number up to this one and speak of something else: *two of the ...*"""
-_REACH_BEFORE, _REACH_BEHIND = 70, 60
-"""Max characters between a number and the word for what it counts."""
+_REACH_BEFORE, _REACH_OVER_VERB, _REACH_BEHIND = 70, 180, 60
+"""Max characters between a number and the word for what it counts: before it, before it with `is` or
+`was` between them, and behind it."""
 _LOOK = 40
 
 _LABEL = re.compile(
     r"(?:第|§ ?|#|(?<![A-Za-z])(?:articles?|art\.|sections?|sec\.|chapters?|cap\.|clauses?|paragraphs?"
-    r"|para\.|nos?\.|pages?|pp?\.|room|line|resolution|decree|document|order no\.|charter|route"
-    r"|volume|vol\.|flight|phase|stage|type|level|grade|windows|figure|table|group|bus|box|no) ?"
+    r"|para\.|nos?\.|number|pages?|pp?\.|room|line|resolution|decree|document|order no\.|charter|route"
+    r"|volume|vol\.|flight|phase|stage|type|level|grade|windows|table|bus|box|no) ?"
     r"|[A-Za-z]-|(?<!\w)['\u2019])$",
     re.IGNORECASE,
 )
@@ -55,7 +56,21 @@ _JOINED_BEFORE = re.compile(r"(?:\d ?[-\u2013\u2014~/:]|\d\.|[几幾数數]|分�
 _JOINED_BEHIND = re.compile(
     r" ?[-\u2013\u2014~/:] ?\d|(?:st|nd|rd|th)(?![A-Za-z])|分之|-(?:first|second|third)"
 )
+_COUNT_BEFORE = re.compile(
+    r"(?<![a-z])(?:figure|count|toll|tally|total)(?: [a-z]+){0,3} (?:is|was|were|at|to|of|reached)"
+    r"(?: (?:about|around|some|only|just|exactly|at least|nearly|over|more than))? $"
+    r"|(?:人[数數]|[总總][数數]|共[计計]|合[计計]|[总總]共|累[计計])[为為是达達至到有]{0,2} ?$",
+    re.IGNORECASE,
+)
+_IS_BEFORE = re.compile(
+    r"(?<![a-z])(?:is|was|are|were|at|to|as|of|numbered|totalled|reached)"
+    r"(?: (?:about|around|some|only|just|exactly|at least|at most|nearly|over|more than))? $"
+    r"|[是为為有达達到] ?$",
+    re.IGNORECASE,
+)
 _RANGE = re.compile(r" ?(?:[-\u2013\u2014~至到]|to|and) ?", re.IGNORECASE)
+_MORE = ("多", "余", "餘")
+"""Behind a number in Chinese: and some more."""
 _WORD = re.compile(r" ?[^\W\d_]")
 
 
@@ -106,6 +121,8 @@ class NumberMatcher(Finder):
         self, text: str, each: Numeral, start: int, named: list[tuple[int, int]]
     ) -> Span | None:
         """Return where this number is given, if this numeral gives it."""
+        if self.low != self.high and text[each.end : each.end + 1] in _MORE:
+            each = replace(each, end=each.end + 1)
         if self._is_other_thing(text, each, named):
             return None
         end = self._end_with_unit(text, each, named)
@@ -165,9 +182,17 @@ class NumberMatcher(Finder):
         """Return whether the words for what is counted stand before it, and no other number between."""
         if self._needs_unit or not BOUNDARY.match(text, each.end):
             return False
-        first = max(sentence_at(text, each.start).start, each.start - _REACH_BEFORE)
+        if _COUNT_BEFORE.search(text, max(0, each.start - _LOOK), each.start):
+            return True
+        reach = _REACH_BEFORE
+        if _IS_BEFORE.search(text, max(0, each.start - _LOOK), each.start):
+            reach = _REACH_OVER_VERB
+        first = max(sentence_at(text, each.start).start, each.start - reach)
         ends = [end for _, end in spans_within(named, first, each.start) if end <= each.start]
-        return bool(ends) and not any(counted_within(text, max(ends), each.start - 1))
+        return bool(ends) and not any(
+            not _LABEL.search(text, max(0, other.start - _LOOK), other.start)
+            for other in counted_within(text, max(ends), each.start - 1)
+        )
 
     def _is_reply(self, text: str, each: Numeral, start: int) -> bool:
         """Return whether the number begins a reply, or what a prompt was continued with."""

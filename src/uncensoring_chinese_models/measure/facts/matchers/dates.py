@@ -15,7 +15,7 @@ from uncensoring_chinese_models.measure.facts.matchers.finding import (
     CACHED_TEXTS,
     Finder,
     Span,
-    begins,
+    is_whole_reply,
 )
 from uncensoring_chinese_models.text import MONTH_NAMES, MONTHS, day_words, han_value
 
@@ -231,6 +231,8 @@ _LONE_HAN_YEAR = re.compile(
 
 def _in_figures(text: str) -> Iterator[DateMention]:
     for match in _ISO.finditer(text):
+        if match["sign"] == "." and not match["day"]:
+            continue  # it is a number with a decimal
         days = (int(match["day"]),) if match["day"] else ()
         year = (int(match["year"]),)
         yield DateMention(
@@ -269,6 +271,7 @@ _TAKES_EARLIER_YEAR = re.compile(" ?[、和與与及至到\u2014\u2013~-] ?")
 @lru_cache(maxsize=CACHED_TEXTS)
 def dates_in(text: str) -> tuple[DateMention, ...]:
     """Return the dates of a text, in their order; of two that overlap, the longer one."""
+    text = text.replace("\u25cb", "\u3007")  # a circle for the zero
     found = [*_english(text), *_chinese(text), *_in_figures(text), *_lone_years(text)]
     found.sort(key=lambda each: (each.start, -each.end))
     apart: list[DateMention] = []
@@ -325,4 +328,4 @@ class DateMatcher(Finder):
         if self.day is not None:
             return self.day in found.days
         says_year = bool(found.years) or found.is_relative or not self.needs_year
-        return says_year or begins(text, start, found.start)
+        return says_year or is_whole_reply(text, start, (found.start, found.end))

@@ -155,6 +155,7 @@ def _with_share(text: str, each: Numeral) -> Numeral:
 @lru_cache(maxsize=CACHED_TEXTS)
 def numerals_in(text: str) -> tuple[Numeral, ...]:
     """Return the numbers of a text, in their order."""
+    text = text.replace("\u25cb", "\u3007")  # a circle for the zero
     found = [*_figures(text), *_spelt(text), *_in_chinese(text)]
     found.sort(key=lambda each: (each.start, -each.end))
     joined: list[Numeral] = []

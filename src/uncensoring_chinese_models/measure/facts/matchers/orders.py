@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from uncensoring_chinese_models.measure.facts.matchers.finding import Finder, Span
+from uncensoring_chinese_models.measure.facts.matchers.finding import Finder, Span, sentence_at
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.matchers.dates import DateMatcher
@@ -24,6 +24,8 @@ Relation = Literal["before", "after", "same"]
 _OPPOSITE: dict[Relation, Relation] = {"before": "after", "after": "before", "same": "same"}
 _MAX_APART, _MAX_DATES = 240, 20
 """Max characters between two dates that tell an order, and how many of each are compared."""
+_MAX_LEAD = 40
+"""Words for an order that stand further from the beginning of a reply need both events."""
 _MAX_NAME = 100
 """A name that begins so far before the words is not looked at."""
 
@@ -62,7 +64,7 @@ def _left(words: str, relation: Relation, reach: int = 60, gap: str = _AFTER_NAM
 
 
 _END = r"(?= ?(?:[,.;:)]|$)| (?:and|then|in|on|with|while|but)(?!\w))"
-_SOME = r"[约約近第]?[几幾两兩数數半一二三四五六七八九十\d]+ ?多?[个個]?多?(?:天|日|周|週|月|年|星期|小[时時])"
+_SOME = r"[约約近第]?[几幾两兩数數半一二三四五六七八九十\d]{1,6} ?多?[个個]?多?(?:天|日|周|週|月|年|星期|小[时時])"
 _HELD = "(?:[进進]行|[开開][始幕]|[举舉]行|宣[布佈]|公[布佈]|[发發][布佈表]|召[开開])?"
 _ENGLISH = (
     _right(
@@ -94,10 +96,9 @@ _ENGLISH = (
         30,
         r"(?: |:|,|came|it was|was|were|did|the|that of|by|in)*[\"“(]?",
     ),
-    _left(
-        rf"(?:(?:{_VERBS})(?: [a-z]+){{0,4}} )?(?:first|earlier|beforehand)(?! than){_END}",
-        "before",
-    ),
+    _left(rf"(?:(?:{_VERBS})(?: [a-z]+){{0,4}} )?(?:earlier|beforehand)(?! than){_END}", "before"),
+    _left(rf"(?:{_VERBS})(?: [a-z]+){{0,1}} first{_END}", "before"),
+    _left(rf"first{_END}", "before", 6, r"[\"\u201d\u2019')]* "),
     _left(
         r"(?:followed|came second|came next)(?! by)(?! (?:the|a|an|its|their|[\"“])(?!\w))"
         rf"|(?:(?:{_VERBS})(?: [a-z]+){{0,6}} )?(?:later|afterwards|second|next|thereafter|subsequently)"
@@ -220,8 +221,9 @@ class OrderMatcher(Finder):
             for match in wording.words.finditer(text, start):
                 named = _named(wording, text, match, names)
                 if named and self._is(wording.relation, is_one=named.is_one):
-                    start_at = min(named.start, match.start())
-                    yield Span(start_at, max(named.end, match.end()))
+                    place = Span(min(named.start, match.start()), max(named.end, match.end()))
+                    if match.start() - start <= _MAX_LEAD or _has_both(text, names, named):
+                        yield place
         yield from self._compared(text, names, start)
         yield from self._bare(text, start)
         yield from self._by_dates(text, start)
@@ -256,6 +258,14 @@ class OrderMatcher(Finder):
                 begin, end = min(one[0], other[0]), max(one[1], other[1])
                 if one != other and end - begin <= _MAX_APART:
                     yield Span(begin, end)
+
+
+def _has_both(text: str, names: Sequence[_Name], named: _Name) -> bool:
+    """Return whether the sentence names the other event, too."""
+    sentence = sentence_at(text, named.start)
+    rest = islice(names, bisect_left(names, (sentence.start,)), None)
+    inside = takewhile(lambda each: each.start < sentence.end, rest)
+    return any(each.is_one != named.is_one for each in inside)
 
 
 def _named(

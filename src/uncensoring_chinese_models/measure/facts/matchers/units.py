@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["people", "votes", "years", "days", "age", "percent", "article"]
 
-_LOOK = 40
+_LOOK = 200
 """Max characters before a number that are looked at."""
 _MEASURES = (
     r"years?|yrs?|months?|weeks?|days?|hours?|minutes?|mins?|seconds?|decades?|centur(?:y|ies)|km"
@@ -95,7 +95,12 @@ _VOTES = (
     r"|(?:delegates?|deputies|members?|lawmakers?|legislators?|countries|nations|states|mps)(?!\w)"
 )
 _FORMS: dict[Unit, UnitForm] = {
-    "people": _form(rf"(?: ?[个個]?(?:名|人|位|口|死)|{_GAP}(?:{_PEOPLE})(?!\w))", is_needed=False),
+    "people": _form(
+        rf"(?: ?[个個]?(?:名|人|位|口|死)|{_GAP}(?:{_PEOPLE})(?!\w)| of (?:them|those|us|the [\d,]+)(?!\w))",
+        rf"(?:number|total|count) of [^.;!?。]{{0,60}}?(?<![a-z])(?:{_PEOPLE})(?!\w)[^.;!?。]{{0,100}}"
+        r"(?<![a-z])(?:is|was|were|at|to|as)(?: (?:about|around|some|only|at least|at most))? ",
+        is_needed=False,
+    ),
     "votes": _form(
         rf"(?: ?[张張]?票| ?[个個]?(?:[国國](?!会|會)|代表|人|名|位)|{_GAP}(?:{_VOTES})(?!\w))",
         r"(?:(?<![a-z])(?:votes?|ballots?|tally)(?: [a-z]+){0,4} |[赞贊]成|反[对對]|投票?|票[数數]?)(?:的?票[数數]?)?(?:共?[为為有计計是]|[:达達])? ?",
@@ -112,7 +117,7 @@ _FORMS: dict[Unit, UnitForm] = {
         r"|年[仅僅纪紀龄齡]?[为為是]?|[仅僅才刚剛][满滿]?|[满滿享]年?) ?",
     ),
     "percent": _form(r" ?(?:%|per ?cent(?!\w)|pct(?!\w))"),
-    "article": _form(r" ?[条條]", r"(?:(?<![a-z])(?:articles?|art\.|section|sec\.)|第|§) ?"),
+    "article": _form(r" ?[条條]", r"(?:(?<![a-z])(?:articles?|art\.|section|sec\.)|§) ?"),
 }
 
 

@@ -63,4 +63,4 @@ class VoteMatcher(Finder):
         rivals = [
             one for one in rest if one.start > each.end and not _ABSTAINED.match(text, one.end)
         ]
-        return Span(each.start, end) if end and not rivals else None
+        return Span(each.start, end) if end and is_vote and not rivals else None
