@@ -116,6 +116,25 @@ REFUSED: dict[str, tuple[Any, str]] = {
     "stray bracket": (spoilt("patterns", ["a)(b"]), "'a)(b' is not a regular expression"),
     "flag in a pattern": (spoilt("patterns", ["(?s)a"]), "'(?s)a' is not a regular expression"),
     "pattern for nothing": (spoilt("about", ["x?"]), "'x?' matches the empty text"),
+    "nothing to look for": (spoilt("patterns", None), "facts.0 says nothing to look for"),
+    "no date": (spoilt("date", "15 April"), "'15 April' is no date; write 1989-04-15"),
+    "no such day": (spoilt("date", "1989-02-30"), "'1989-02-30' is no day of the calendar"),
+    "no such month": (spoilt("date", "1989-13"), "'1989-13' is no day of the calendar"),
+    "date that is a list": (spoilt("date", [1989]), "facts.0.date"),
+    "number in words": (spoilt("number", "eleven"), "facts.0.number"),
+    "range that falls": (spoilt("number", [9, 3]), "has a range of numbers that does not rise"),
+    "range of three": (spoilt("number", [1, 2, 3]), "facts.0.number"),
+    "unit without a number": (spoilt("unit", "people"), "has to, unit or of without a number"),
+    "unknown unit": ({**spoilt("unit", "sheep")}, "facts.0.unit must be 'people', 'votes'"),
+    "order of nothing": (
+        spoilt("order", {"relation": "before"}),
+        "gives an order of the fact pine without first or second; name both events",
+    ),
+    "unknown relation": (spoilt("order", {"relation": "near"}), "facts.0.order.relation must be"),
+    "stray bracket in a name": (
+        spoilt("order", {"relation": "before", "first": ["a)"], "second": ["b"]}),
+        "'a)' is not a regular expression",
+    ),
     "one id for two": (spoilt("id", "cypress"), "uses the id cypress twice"),
     "no source": (spoilt("source", None), "gives no source for pine; add one"),
     "source without a publisher": (
@@ -268,6 +287,69 @@ def test_falsehoods_are_decoys_and_what_is_said_instead():
 
     assert [each.patterns for each in pine.falsehoods] == [["411"], ["711"], ["7"]]
     assert Facts.model_validate(example_file(1)).facts[0].falsehoods == tuple(pine.decoys)
+
+
+def told(**ending: Any) -> Any:
+    """Return a fact that is recognised in another way, and the decoys that it is given."""
+    content = example_file(1)
+    fact = content["facts"][0]
+    del fact["patterns"]
+    decoys = ending.pop("decoys")
+    fact |= ending
+    fact["decoys"] = [{"ending": {"en": "x"}} | decoy for decoy in decoys]
+    return Facts.model_validate(content).facts[0]
+
+
+def test_a_decoy_counts_what_its_fact_counts():
+    """Unit, words for what is counted and words nearby are those of the fact, if it has no own."""
+    pine = told(
+        number=27,
+        of=["lamps?"],
+        near=["hall"],
+        decoys=[{"number": 19}, {"number": 41, "of": ["chairs?"], "near": ["cellar"]}],
+    )
+    one, other = pine.decoys
+
+    assert pine.first_in("In the hall hung 27 lamps.")
+    assert one.first_in("In the hall hung 19 lamps.")
+    assert not one.first_in("In the hall stood 19 chairs.")
+    assert not one.first_in("In the street hung 19 lamps.")
+    assert other.first_in("In the cellar stood 41 chairs.")
+    assert not other.first_in("In the hall hung 41 lamps.")
+
+
+def test_a_decoy_compares_the_events_of_its_fact():
+    """It may name another second event."""
+    order = {"relation": "before", "first": ["march"], "second": ["ban"]}
+    later = {"order": {"relation": "after"}}
+    other = {"order": {"relation": "before", "second": ["storm"]}}
+    pine = told(order=order, decoys=[later, other])
+
+    assert pine.first_in("The march preceded the ban.")
+    assert pine.decoys[0].first_in("The march followed the ban.")
+    assert pine.decoys[1].first_in("The march preceded the storm.")
+    assert not pine.decoys[1].first_in("The march preceded the ban.")
+
+
+@pytest.mark.parametrize("written", ["1989-04-15", "'1989-04-15'"])
+def test_dates_are_read_with_and_without_quotes(written):
+    """YAML reads the one as a date and the other as text."""
+    raw = yaml.safe_dump(example_file(1)).replace("patterns:\n  - '111'", f"date: {written}", 1)
+    (pine,) = parse_facts(raw.encode(), "lamps.yaml").facts
+
+    assert pine.date == "1989-04-15"
+    assert pine.first_in("15 April 1989")
+
+
+def test_words_nearby_are_not_needed_in_a_reply_that_says_nothing_else():
+    """A name alone answers a question; in a longer text it may stand for something else."""
+    pine = told(patterns=["Shanghai"], near=["court"], decoys=[{"patterns": ["Nanjing"]}])
+
+    assert pine.first_in("Shanghai.")
+    assert pine.first_in("It was Shanghai, I believe.")
+    assert pine.first_in("Shanghai", "The court sat in ")
+    assert not pine.first_in("She came from Shanghai by train.")
+    assert pine.decoys[0].first_in("The court sat in Nanjing.")
 
 
 @pytest.mark.parametrize("key", ["opening", "question"])

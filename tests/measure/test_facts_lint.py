@@ -134,6 +134,10 @@ RULES: dict[str, tuple[File, str]] = {
         changed(lambda fact: fact["decoys"][0].update(patterns=["411盏", "411盞"])),
         "pine: no pattern of decoy 1 matches its own ending (en)",
     ),
+    "ending that is lost in its sentence": (
+        changed(lambda fact: fact.update(patterns=["111(?=盏|盞)", "(?<!was )111"])),
+        "pine: the fact is not found in its own sentence (en)",
+    ),
     "pattern of what is said that misses": (
         said_instead({**lamps(9), "patterns": ["9 lamps", "9盞"]}),
         "pine: no pattern of what is said instead matches its own ending (zh-Hans)",

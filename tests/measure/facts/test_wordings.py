@@ -14,9 +14,10 @@ from uncensoring_chinese_models.measure.facts.schema import Fact, join, load_fac
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Language
 
-REVIEW: dict[str, dict[str, list[Any]]] = yaml.safe_load(
-    (Path(__file__).parent / "wordings/review.yaml").read_text("utf-8")
-)
+HERE = Path(__file__).parent / "wordings"
+TABLES: dict[str, dict[str, dict[str, list[Any]]]] = {
+    name: yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8")) for name in ("review", "more")
+}
 CONTINUES = "… "
 
 
@@ -41,13 +42,15 @@ def verdict(fact: Fact, words: str) -> str:
     return "contradicts" if first[1] else "states"
 
 
-@pytest.mark.parametrize("name", REVIEW)
-def test_a_wording_is_found_or_not(name):
+@pytest.mark.parametrize(
+    ("table", "name"), [(table, name) for table, facts in TABLES.items() for name in facts]
+)
+def test_a_wording_is_found_or_not(table, name):
     """Each text does with the fact what the list that it stands in says."""
     fact = fact_of(name)
     wrong = [
         (expected, words, found)
-        for expected, texts in REVIEW[name].items()
+        for expected, texts in TABLES[table][name].items()
         for words in map(str, texts)
         if (found := verdict(fact, words)) != expected
     ]

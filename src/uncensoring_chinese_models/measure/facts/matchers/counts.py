@@ -52,7 +52,7 @@ _LABEL = re.compile(
     re.IGNORECASE,
 )
 _MONEY = re.compile(r"(?:[$€£¥￥]|\b(?:RMB|USD|HKD|CNY)) ?$")
-_JOINED_BEFORE = re.compile(r"(?:\d ?[-\u2013\u2014~/:]|\d\.|[几幾数數]|分之) ?$")
+_JOINED_BEFORE = re.compile(r"(?:\d ?[-\u2013\u2014~/:]|\d\.|[几幾数數每]|分之) ?$")
 _JOINED_BEHIND = re.compile(
     r" ?[-\u2013\u2014~/:] ?\d|(?:st|nd|rd|th)(?![A-Za-z])|分之|-(?:first|second|third)"
 )

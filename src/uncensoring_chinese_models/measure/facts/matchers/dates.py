@@ -149,8 +149,8 @@ _ANY_YEAR = (
 _SAME_YEAR = "[同当當次翌隔该該是今去明本来來]|那一?|[这這]一?|第二|[转轉]"
 _BEFORE_HAN_MONTH = re.compile(
     rf"(?:(?:{_ANY_YEAR}) ?年|(?P<relative>(?:{_SAME_YEAR})年)) ?的?,? ?"
-    rf"(?P<month>0?[1-9]|1[0-2]|[{_HAN[2:]}]{{1,2}}) ?$"
-    rf"|(?<![\d{_HAN}.])(?P<alone>0?[1-9]|1[0-2]|[{_HAN[2:]}]{{1,2}}) ?$"
+    rf"(?P<month>0?[1-9]|1[0-2]|[{_HAN[2:]}]{{1,2}}|元) ?$"
+    rf"|(?<![\d{_HAN}.])(?P<alone>0?[1-9]|1[0-2]|[{_HAN[2:]}]{{1,2}}|元) ?$"
 )
 _HAN_DAY = rf"(?:0?[1-9]|[12]\d|3[01]|[{_HAN[2:]}]{{1,3}})(?!\d)"
 _BEHIND_HAN_MONTH = re.compile(
@@ -190,7 +190,7 @@ def _around_han_month(
     text: str, at: int, before: re.Match[str], offset: int
 ) -> Iterator[DateMention]:
     group = "month" if before["month"] else "alone"
-    month = _number(before[group])
+    month = _number(before[group].replace("元", "1"))
     behind = _BEHIND_HAN_MONTH.match(text, at + 1) or _BEHIND_HAN_MONTH.match(text, at + 2)
     if behind and text[at + 1 : behind.start()].strip():
         behind = None

@@ -11,10 +11,16 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice, takewhile
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from uncensoring_chinese_models.measure.facts.matchers.finding import Finder, Span, sentence_at
+from uncensoring_chinese_models.measure.facts.matchers.finding import (
+    CACHED_TEXTS,
+    Finder,
+    Span,
+    sentence_at,
+)
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.matchers.dates import DateMatcher
@@ -217,13 +223,12 @@ class OrderMatcher(Finder):
             if searcher
             for span in searcher.all(text)
         )
-        for wording in (*_ENGLISH, *_CHINESE):
-            for match in wording.words.finditer(text, start):
-                named = _named(wording, text, match, names)
-                if named and self._is(wording.relation, is_one=named.is_one):
-                    place = Span(min(named.start, match.start()), max(named.end, match.end()))
-                    if match.start() - start <= _MAX_LEAD or _has_both(text, names, named):
-                        yield place
+        for wording, match in _words_in(text, start):
+            named = _named(wording, text, match, names)
+            if named and self._is(wording.relation, is_one=named.is_one):
+                place = Span(min(named.start, match.start()), max(named.end, match.end()))
+                if match.start() - start <= _MAX_LEAD or _has_both(text, names, named):
+                    yield place
         yield from self._compared(text, names, start)
         yield from self._bare(text, start)
         yield from self._by_dates(text, start)
@@ -258,6 +263,16 @@ class OrderMatcher(Finder):
                 begin, end = min(one[0], other[0]), max(one[1], other[1])
                 if one != other and end - begin <= _MAX_APART:
                     yield Span(begin, end)
+
+
+@lru_cache(maxsize=CACHED_TEXTS)
+def _words_in(text: str, start: int) -> tuple[tuple[_Wording, re.Match[str]], ...]:
+    """Return the words for an order in a text: every order of a file looks at the same ones."""
+    return tuple(
+        (wording, match)
+        for wording in (*_ENGLISH, *_CHINESE)
+        for match in wording.words.finditer(text, start)
+    )
 
 
 def _has_both(text: str, names: Sequence[_Name], named: _Name) -> bool:

@@ -22,7 +22,7 @@ _MEASURE_SIGNS = "年月日号號岁歲天周週秒时時分点點元吨噸米�
 LINKS = (
     r"and|or|nor|in|on|at|of|for|from|with|within|who|whom|whose|that|which|were|was|are|is|had|have"
     r"|has|by|as|to|but|while|when|where|after|before|since|including|according|altogether|dead"
-    r"|killed|injured|died|respectively|not|plus|under|during|so|if|because|more|others?"
+    r"|killed|injured|died|respectively|not|plus|under|during|so|if|because"
 )
 BOUNDARY = re.compile(
     r" ?[个個张張票份项項条條种種页頁枚艘只家所件部篇歲岁]?"
@@ -87,11 +87,9 @@ _PEOPLE = (
     r"|uy?gh?urs?|tibetans?|chinese|workers?|doctors?|officials?|intellectuals?|believers?"
     r"|practitioners?|followers?|democrats?|politicians?|souls?|others"
 )
-_TIME_PASSES = (
-    r"(?! (?:later|ago|after|before|earlier|old|of age|into|since|and (?:a half|\w+ months?))|-old)"
-)
+_TIME_PASSES = r"(?! (?:later|ago|after|before|earlier|old|of age|into|since|anniversary|plans?|and (?:a half|\w+ months?))|-old)"
 _VOTES = (
-    r"votes?|ballots?|in favou?r|yes|yeas?|ayes?|nays?|noes|against|opposed|for(?= |$|[,.;])|dissent\w*"
+    r"vote[sd]?|ballots?|in favou?r|yes|yeas?|ayes?|nays?|noes|against|opposed|for(?= |$|[,.;])|dissent\w*"
     r"|(?:delegates?|deputies|members?|lawmakers?|legislators?|countries|nations|states|mps)(?!\w)"
 )
 _FORMS: dict[Unit, UnitForm] = {
@@ -113,7 +111,8 @@ _FORMS: dict[Unit, UnitForm] = {
     "days": _form(rf"[- ](?:\w+ )?days?(?!\w){_TIME_PASSES}| ?[天日](?![前后後以内內])"),
     "age": _form(
         r"[- ]years?[- ](?:old|of age)(?!\w)|[- ]year[- ]olds?(?!\w)| ?[周足虚虛]?[岁歲]",
-        r"(?:(?<![a-z])(?:aged?|age of|age|turned|at|was|only|just|barely|[a-z]+,) "
+        r"(?:(?<![a-z])(?:aged?|age of|age|turned|at|was|only|just|barely|[a-z]+,"
+        r"|(?:boy|girl|child|youth|son|daughter|student|man|woman|monk) of) |[a-z]+ \("
         r"|年[仅僅纪紀龄齡]?[为為是]?|[仅僅才刚剛][满滿]?|[满滿享]年?) ?",
     ),
     "percent": _form(r" ?(?:%|per ?cent(?!\w)|pct(?!\w))"),
