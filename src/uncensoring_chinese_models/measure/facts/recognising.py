@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from dataclasses import dataclass, replace
-from decimal import Decimal
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
 from uncensoring_chinese_models.config import Settings
-from uncensoring_chinese_models.measure.facts.matchers.counts import NumberMatcher
-from uncensoring_chinese_models.measure.facts.matchers.dates import DateMatcher
-from uncensoring_chinese_models.measure.facts.matchers.finding import Finder
-from uncensoring_chinese_models.measure.facts.matchers.orders import OrderMatcher, Relation
-from uncensoring_chinese_models.measure.facts.matchers.together import Together
-from uncensoring_chinese_models.measure.facts.matchers.units import Unit
-from uncensoring_chinese_models.measure.facts.matchers.votes import VoteMatcher
+from uncensoring_chinese_models.measure.facts.matchers.kinds import Relation, Unit, Wanted
 from uncensoring_chinese_models.measure.facts.patterns import (
     Pattern,
     Searcher,
     SearchTime,
     as_searched,
 )
+
+if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.facts.matchers.together import Together
 
 MAX_NUMBER = 10**15
 Patterns = Annotated[list[Pattern], Field(min_length=1)]
@@ -136,34 +132,35 @@ class Recognisable(Settings):
         shared: list[str] | None = getattr(self._shared, which)
         return own or shared
 
-    def _search(self, patterns: list[str] | None) -> Searcher | None:
-        return Searcher(patterns, self._of, self._search_time) if patterns else None
-
     @cached_property
     def searcher(self) -> Together:
         """What is searched for."""
-        found: list[Finder | Searcher | None] = [self._search(self.patterns)]
-        if self.date is not None:
-            found.append(_date_matcher(self.date))
-        if self.number is not None:
-            found.append(self._number_matcher(self.number))
-        if self.order:
-            found.append(self._order_matcher(self.order))
-        return Together(
-            [each for each in found if each], self._search(self.near or self._shared.near)
+        from uncensoring_chinese_models.measure.facts.matchers.building import (  # noqa: PLC0415
+            finder_of,  # commands that search for nothing need not compile what it searches with
         )
 
-    def _number_matcher(self, number: float | list[int | float]) -> Finder:
-        low, high = number if isinstance(number, list) else (number, number)
-        if self.to is not None:
-            return VoteMatcher(Decimal(str(low)), Decimal(self.to))
-        of, unit = self._search(self.of or self._shared.of), self.unit or self._shared.unit
-        return NumberMatcher(Decimal(str(low)), Decimal(str(high)), unit, of)
+        return finder_of(
+            self._wanted(), lambda patterns: Searcher(patterns, self._of, self._search_time)
+        )
 
-    def _order_matcher(self, order: Order) -> OrderMatcher:
-        one, other = (self._search(self._names(which)) for which in ("first", "second"))
-        dates = [replace(_date_matcher(each), needs_year=False) for each in order.dates or ()]
-        return OrderMatcher(order.relation, one, other, dates)
+    def _wanted(self) -> Wanted:
+        shared, number, order = self._shared, self.number, self.order
+        numbers = None
+        if number is not None:
+            numbers = (number[0], number[1]) if isinstance(number, list) else (number, number)
+        return Wanted(
+            patterns=self.patterns,
+            near=self.near or shared.near,
+            date=self.date,
+            numbers=numbers,
+            to=self.to,
+            unit=self.unit or shared.unit,
+            of=self.of or shared.of,
+            relation=order.relation if order else None,
+            first=self._names("first") if order else None,
+            second=self._names("second") if order else None,
+            dates=order.dates if order else None,
+        )
 
     def first_in(self, text: str, before: str = "") -> tuple[int, int] | None:
         """Return where a text says it first.
@@ -178,11 +175,6 @@ class Recognisable(Settings):
         skipped = len(before)
         found = self.searcher.first(as_searched(before + text), skipped)
         return None if found is None else (found[0] - skipped, found[1] - skipped)
-
-
-def _date_matcher(date: str) -> DateMatcher:
-    year, month, day = [*map(int, date.split("-")), None, None][:3]
-    return DateMatcher(year or 0, month, day)
 
 
 NAMED_PATTERNS = ("patterns", "about", "of", "near", "first", "second")

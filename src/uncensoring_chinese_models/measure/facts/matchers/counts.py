@@ -29,12 +29,12 @@ from uncensoring_chinese_models.measure.facts.matchers.numerals import Numeral, 
 from uncensoring_chinese_models.measure.facts.matchers.units import (
     BOUNDARY,
     GAP,
-    Unit,
     form_of,
     is_measured,
 )
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.facts.matchers.kinds import Unit
     from uncensoring_chinese_models.measure.facts.patterns import Searcher
 
 _MAX_TALK = 12

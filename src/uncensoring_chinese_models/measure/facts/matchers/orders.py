@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.measure.facts.matchers.finding import (
     CACHED_TEXTS,
@@ -24,9 +24,9 @@ from uncensoring_chinese_models.measure.facts.matchers.finding import (
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.matchers.dates import DateMatcher
+    from uncensoring_chinese_models.measure.facts.matchers.kinds import Relation
     from uncensoring_chinese_models.measure.facts.patterns import Searcher
 
-Relation = Literal["before", "after", "same"]
 _OPPOSITE: dict[Relation, Relation] = {"before": "after", "after": "before", "same": "same"}
 _MAX_APART, _MAX_DATES = 240, 20
 """Max characters between two dates that tell an order, and how many of each are compared."""
@@ -205,9 +205,9 @@ class OrderMatcher(Finder):
     """Finds that one event came before, after or together with another."""
 
     relation: Relation
-    one: Searcher | None
+    one: Searcher
     """Names of the event that the opening is about."""
-    other: Searcher | None
+    other: Searcher
     """Names of the event that it is compared with."""
     dates: Sequence[DateMatcher] = ()
     """When they took place: a text that tells both dates tells their order."""
@@ -220,7 +220,6 @@ class OrderMatcher(Finder):
         names = sorted(
             _Name(*span, is_one=searcher is self.one)
             for searcher in (self.one, self.other)
-            if searcher
             for span in searcher.all(text)
         )
         for wording, match in _words_in(text, start):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.measure.facts.matchers.kinds import Unit
     from uncensoring_chinese_models.measure.facts.matchers.numerals import Numeral
-
-Unit = Literal["people", "votes", "years", "days", "age", "percent", "article"]
 
 _LOOK = 200
 """Max characters before a number that are looked at."""
