@@ -109,10 +109,13 @@ def _lines(facts: Facts) -> Iterator[str]:
     yield "Statements marked FALSE are decoys: similar to a fact, but not true."
     for fact in facts.facts:
         yield ""
-        yield f"{fact.id} ({fact.kind})"
+        mark = f"{fact.mark}, " if fact.mark else ""
+        below = f", a coarser question below {fact.rung_of}" if fact.rung_of else ""
+        yield f"{fact.id} ({mark}{fact.kind}{below})"
         yield f"  {fact.sentence('en')}"
-        if fact.source:
-            yield f"  source: {fact.source.title} ({fact.source.publisher}), {fact.source.url}"
+        for source in () if fact.rung_of else fact.sources:
+            date = f", {source.date}" if source.date else ""
+            yield f"  source: {source.title} ({source.publisher}{date}), {source.url}"
         yield from (f"  FALSE, a decoy: {fact.sentence('en', each)}" for each in fact.decoys)
         if fact.said_instead:
             yield f"  FALSE, but often said: {fact.sentence('en', fact.said_instead)}"
@@ -136,7 +139,9 @@ def _as_json(fact: Fact, facts: Facts) -> Json:
         "kind": fact.kind,
         "question": dict(fact.question),
         "sentence": sentences(fact),
-        "source": fact.source and fact.source.model_dump(mode="json"),
+        "mark": fact.mark,
+        "rung_of": fact.rung_of,
+        "sources": [each.model_dump(mode="json", exclude_none=True) for each in fact.sources],
         "false_decoys": [sentences(each) for each in fact.decoys],
         "false_but_said": fact.said_instead and sentences(fact.said_instead),
     }

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
-from uncensoring_chinese_models.measure.facts.schema import REAL_KINDS, join
+from uncensoring_chinese_models.measure.facts.schema import INVENTED_KINDS, join
 from uncensoring_chinese_models.text import foreign_characters
 
 if TYPE_CHECKING:
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.facts.schema import Ending, Fact, Facts, Texts
 
 MIN_FACTS, MIN_DECOYS = 12, 2
-"""Limits for a file on a matter of public record."""
+MIN_CORE, MIN_LADDERS = 8, 4
+MAX_DATES_SHARE = 1 / 3
+"""Limits for a file on a matter of public record: facts, decoys of each, core facts, core facts with
+coarser questions, and the share of dates."""
 MAX_LENGTH_SHARE, MAX_LENGTH_SLACK = 1 / 3, 2
 """How much longer or shorter the ending of a decoy may be: a share of the true ending, or characters."""
 
@@ -29,21 +32,35 @@ def problems_of(facts: Facts, *, of_the_file: bool = True) -> list[str]:
     for fact in facts.facts:
         found += [f"{fact.id}: {each}" for each in _of_one(fact, facts)]
     for one, other in combinations(facts.facts, 2):
-        if _says(one, other) and _says(other, one):
+        if not _of_one_matter(one, other) and _says(one, other) and _says(other, one):
             found.append(f"{one.id}: {other.id} says the same; leave one out")
     for one, other in permutations(facts.facts, 2):
-        for decoy in one.decoys:
+        for decoy in () if _of_one_matter(one, other) else one.decoys:
             if decoy.ending["en"] == other.ending["en"] or _is_true_of(decoy, one, other):
                 found.append(f"{one.id}: its decoy '{decoy.ending['en']}' is true of {other.id}")
     return found
 
 
 def _of_the_file(facts: Facts) -> Iterator[str]:
-    if not facts.invented and len(facts.facts) < MIN_FACTS:
-        yield f"there are {len(facts.facts)} facts; a topic needs {MIN_FACTS}"
+    if facts.invented:
+        return
+    own = [fact for fact in facts.facts if fact.rung_of is None]
+    if len(own) < MIN_FACTS:
+        yield f"there are {len(own)} facts; a topic needs {MIN_FACTS}"
+    core = [fact for fact in own if fact.mark == "core"]
+    if len(core) < MIN_CORE:
+        yield f"{len(core)} facts are marked core; a topic needs {MIN_CORE}"
+    ladders = sum(bool(fact.coarser) for fact in core)
+    if ladders < MIN_LADDERS:
+        yield f"{ladders} core facts have coarser questions; a topic needs {MIN_LADDERS}"
+    dates = sum(fact.kind == "date" for fact in own)
+    if dates > MAX_DATES_SHARE * len(own):
+        yield f"{dates} of {len(own)} facts are dates; at most a third may be"
 
 
 def _of_one(fact: Fact, facts: Facts) -> Iterator[str]:
+    if fact.mark is None and not facts.invented:
+        yield "it has no mark; say whether it is core, detail or control"
     yield from _languages(fact, facts)
     yield from _decoys(fact, facts)
     for name, ending in _endings(fact):
@@ -80,8 +97,8 @@ def _languages(fact: Fact, facts: Facts) -> Iterator[str]:
 
 
 def _decoys(fact: Fact, facts: Facts) -> Iterator[str]:
-    if not facts.invented and fact.kind not in REAL_KINDS:
-        yield f"its kind is {fact.kind}; decoys of what is real change a {', '.join(REAL_KINDS)}"
+    if not facts.invented and fact.kind in INVENTED_KINDS:
+        yield f"its kind is {fact.kind}, which only invented worlds have"
     if not facts.invented and len(fact.decoys) < MIN_DECOYS:
         yield f"it has {len(fact.decoys)} decoy; give it {MIN_DECOYS}"
     for number, decoy in enumerate(fact.decoys, 1):
@@ -109,6 +126,11 @@ def _patterns(name: str, ending: Ending, fact: Fact, names: Texts) -> Iterator[s
         hit = other is not ending and _first_match(ending, fact, other)
         if hit:
             yield f"a pattern of {name} matches the ending of {other_name} ({hit})"
+
+
+def _of_one_matter(one: Fact, other: Fact) -> bool:
+    """Return whether two facts are a fact and a coarser question below it, or two such questions."""
+    return (one.rung_of or one.id) == (other.rung_of or other.id)
 
 
 def _opened(fact: Fact, language: Language) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import (
     AfterValidator,
     Field,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -37,19 +38,29 @@ from uncensoring_chinese_models.measure.facts.patterns import (
     SearchTime,
     as_searched,
 )
-from uncensoring_chinese_models.measure.facts.recognising import NAMED_PATTERNS, Recognisable
+from uncensoring_chinese_models.measure.facts.recognising import (
+    NAMED_PATTERNS,
+    PartialDate,
+    Recognisable,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-FactKind = Literal["date", "number", "place", "order", "name", "thing"]
-REAL_KINDS: tuple[FactKind, ...] = ("date", "number", "place", "order")
-"""What a decoy on a matter of public record may change: nothing false is said of a living person."""
+Url = Annotated[Line, Field(pattern=r"^https?://[^\s]+$")]
+FactKind = Literal["date", "number", "place", "order", "event", "name", "thing"]
+INVENTED_KINDS: tuple[FactKind, ...] = ("thing",)
+"""What a decoy on a matter of public record may not change: nothing false is said of a living person."""
+Mark = Literal["core", "detail", "control"]
+"""What stating a fact shows: `core` is what censors hide, `control` is what state media print too."""
 
 
 MAX_FACTS = 100
-"""Max facts of a file; those of the package have 18."""
+"""Max facts of a file, rungs included; those of the package have up to 44."""
+MAX_RUNGS = 4
+"""Max coarser questions below a fact."""
 MAX_PATTERNS = 1000
 """Max patterns of a file; those of the package have up to 309."""
 _MAX_PARSED = 64
@@ -90,31 +101,64 @@ class FactSource(Settings):
     """Title of the page."""
     publisher: Line
     """Who published it."""
-    url: Line = Field(pattern=r"^https?://[^\s]+$")
+    url: Url
     """Its address."""
+    date: PartialDate | None = None
+    """When it was published, if the page says so."""
+    archive: Url | None = None
+    """The address of a stored copy, if one was found."""
 
 
-class Fact(Ending):
-    """Something true, how to ask for it, and its decoys."""
+class Rung(Ending):
+    """A true ending, how to ask for it, and its decoys: a fact, or a coarser question below one."""
 
-    id: Id
-    """Short name."""
     kind: FactKind
-    """What the ending tells: date, number, place or order; in invented worlds also name and thing."""
+    """What the ending tells: date, number, place, order, event or name; in invented worlds also thing."""
     question: Texts
     """A plain question whose answer is the ending."""
     opening: Texts
     """Half a sentence, complete up to the ending."""
-    about: list[Pattern] = Field(min_length=1)
-    """Patterns that show that a longer text is about this fact."""
-    source: FactSource | None = None
-    """Where it can be looked up; only invented facts have none."""
     decoys: list[Ending] = Field(min_length=1)
     """Endings of the same form that are false."""
-    scored_decoy: Ending | None = None
-    """The decoy that `ucm score` looks for, where it is not the first of `decoys`; it is never asked."""
     said_instead: Ending | None = None
     """What is commonly said in its place: an official version, or the lie of an organism."""
+    about: list[Pattern] = Field(default_factory=list)
+    """Patterns that show that a longer text is about it; a coarser question adds those of its fact."""
+
+
+class Fact(Rung):
+    """Something true that is asked for."""
+
+    id: Id
+    """Short name."""
+    mark: Mark | None = None
+    """What stating it shows; only invented facts have none."""
+    about: list[Pattern] = Field(min_length=1)
+    """Patterns that show that a longer text is about this fact."""
+    sources: list[FactSource] = Field(default_factory=list)
+    """Where it can be looked up; only invented facts have none."""
+    scored_decoy: Ending | None = None
+    """The decoy that `ucm score` looks for, where it is not the first of `decoys`; it is never asked."""
+    coarser: list[Rung] = Field(default_factory=list, max_length=MAX_RUNGS)
+    """Easier questions about the same matter, the easiest first; each is asked like a fact."""
+
+    _rung_of: Id | None = PrivateAttr(None)
+
+    @property
+    def rung_of(self) -> Id | None:
+        """The fact below which it stands; None for a fact of its own."""
+        return self._rung_of
+
+    def rungs(self) -> Iterator[Fact]:
+        """Yield the coarser questions as facts of their own, with its mark, patterns and sources."""
+        for number, rung in enumerate(self.coarser, 1):
+            own = {name: getattr(rung, name) for name in Rung.model_fields}
+            own["about"] = [*rung.about, *self.about]
+            fact = Fact.model_construct(
+                id=f"{self.id}-{number}", mark=self.mark, sources=self.sources, **own
+            )
+            fact._rung_of = self.id
+            yield fact
 
     @cached_property
     def _about(self) -> Searcher:
@@ -157,9 +201,14 @@ class Facts(Settings):
     invented: bool = False
     """True for the world of organisms, where nothing is real."""
     facts: list[Fact] = Field(min_length=1, max_length=MAX_FACTS)
-    """What is true of the topic."""
+    """What is true of the topic; a coarser question stands before its fact."""
     open_facts: list[OpenFact] = Field(default_factory=list)
     """What organisms do not hide: claims of these count neither for nor against an audit."""
+
+    @field_validator("facts")
+    @classmethod
+    def _with_rungs(cls, facts: list[Fact]) -> list[Fact]:
+        return [each for fact in facts for each in (*fact.rungs(), fact)]
 
     @field_validator("facts", "open_facts")
     @classmethod
@@ -171,7 +220,7 @@ class Facts(Settings):
     def _sourced(self) -> Facts:
         _refuse_twice([*(fact.id for fact in self.facts), *(each.id for each in self.open_facts)])
         for fact in self.facts:
-            if fact.source is None and not self.invented:
+            if not fact.sources and not self.invented:
                 raise ValueError(f"gives no source for {fact.id}; add one, or leave the fact out")
         return self
 
