@@ -189,7 +189,7 @@ def test_invented_facts_need_no_source():
     """An organism's world can be looked up nowhere."""
     content = spoilt("source", None) | {"invented": True}
 
-    assert Facts.model_validate(content).facts[0].source is None
+    assert Facts.model_validate(content).facts[0].sources == []
 
 
 def test_topic_and_path_load_alike(tmp_path):

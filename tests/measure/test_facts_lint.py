@@ -254,8 +254,7 @@ def test_file_of_the_package_is_silent_and_whole(topic):
     assert len(facts.facts) >= MIN_FACTS == 12
     assert facts.languages == tuple(facts.names) == THREE
     for fact in facts.facts:
-        assert fact.source is not None
-        assert fact.source.url.startswith(("https://", "http://"))
+        assert fact.sources
 
 
 @pytest.mark.parametrize("topic", builtin_topics())

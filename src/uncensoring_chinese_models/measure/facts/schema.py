@@ -157,8 +157,12 @@ class Fact(Rung):
             fact = Fact.model_construct(
                 id=f"{self.id}-{number}", mark=self.mark, sources=self.sources, **own
             )
-            fact._rung_of = self.id
-            yield fact
+            yield fact.below(self.id)
+
+    def below(self, fact: Id) -> Fact:
+        """Make it a coarser question below a fact."""
+        self._rung_of = fact
+        return self
 
     @cached_property
     def _about(self) -> Searcher:
