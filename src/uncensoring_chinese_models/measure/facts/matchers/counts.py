@@ -120,22 +120,19 @@ class NumberMatcher(Finder):
     def _place(
         self, text: str, each: Numeral, start: int, named: list[tuple[int, int]]
     ) -> Span | None:
-        """Return where this number is given, if this numeral gives it."""
+        """Return where the number stands, without its unit, if this numeral gives it."""
         if self.low != self.high and text[each.end : each.end + 1] in _MORE:
             each = replace(each, end=each.end + 1)
         if self._is_other_thing(text, each, named):
             return None
-        end = self._end_with_unit(text, each, named)
-        is_told = end is not None or (
-            (
-                _MONEY.search(text, max(0, each.start - 1), each.start)
-                and self._has_sign(each, named)
-            )
+        is_told = (
+            self._has_unit(text, each, named)
+            or self._has_sign(each, named, text)
             or self._is_reply(text, each, start)
             or (not self._needs_unit and each.is_telling and not is_measured(text, each))
             or self._is_named_before(text, each, named)
         )
-        return Span(each.start, end or each.end) if is_told else None
+        return Span(each.start, each.end) if is_told else None
 
     @property
     def _needs_unit(self) -> bool:
@@ -148,16 +145,19 @@ class NumberMatcher(Finder):
             return True
         if self.unit != "article" and _LABEL.search(before):
             return True
-        if _MONEY.search(before) and not self._has_sign(each, named):
+        if _MONEY.search(before) and not self._has_sign(each, named, text):
             return True
         if self.low != self.high and self._is_range(text, each):
             return False
         return bool(_JOINED_BEFORE.search(before) or _JOINED_BEHIND.match(text, each.end))
 
-    def _has_sign(self, each: Numeral, named: list[tuple[int, int]]) -> bool:
-        """Return whether a sign for what is counted, such as HK$, stands directly before it."""
+    def _has_sign(self, each: Numeral, named: list[tuple[int, int]], text: str) -> bool:
+        """Return whether a sign for money that is counted, such as HK$, stands directly before it."""
         signs = spans_within(named, each.start - _LOOK, each.start)
-        return any(each.start - 1 <= end <= each.start for _, end in signs)
+        return any(
+            each.start - 1 <= end <= each.start and _MONEY.search(text, at, end)
+            for at, end in signs
+        )
 
     def _is_range(self, text: str, each: Numeral) -> bool:
         """Return whether the numeral is one end of a range that lies in ours."""
@@ -167,16 +167,12 @@ class NumberMatcher(Finder):
                 return self.low <= other.value <= self.high
         return False
 
-    def _end_with_unit(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> int | None:
-        """Return where the words for what is counted end, if they stand beside the numeral."""
-        if each.share:
-            return each.end
-        if self.unit and (end := form_of(self.unit).end_of(text, each)):
-            return end
-        for at, end in spans_within(named, each.end, each.end + _REACH_BEHIND):
-            if GAP.fullmatch(text, each.end, at):
-                return end
-        return None
+    def _has_unit(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> bool:
+        """Return whether the words for what is counted stand beside the numeral."""
+        if each.share or (self.unit and form_of(self.unit).end_of(text, each)):
+            return True
+        behind = spans_within(named, each.end, each.end + _REACH_BEHIND)
+        return any(GAP.fullmatch(text, each.end, at) for at, _ in behind)
 
     def _is_named_before(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> bool:
         """Return whether the words for what is counted stand before it, and no other number between."""

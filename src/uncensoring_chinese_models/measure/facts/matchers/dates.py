@@ -35,6 +35,8 @@ class DateMention:
     core: int
     """Where its month begins, or its year if it has no month: the year may stand in the prompt."""
     end: int
+    core_end: int = 0
+    """Where its day ends; its year may stand behind it."""
     month: int | None = None
     days: tuple[int, ...] = ()
     """The day, or the first and the last of several."""
@@ -126,7 +128,7 @@ def _around_month(text: str, match: re.Match[str]) -> DateMention:
     year = _BEHIND.match(text, end, end + _REACH)
     years = _years(year)
     is_relative = bool(year and year["relative"])
-    core = start
+    core, core_end = start, end
     if year is not None:
         end = year.end()
     elif before := _YEAR_BEFORE.search(text[max(0, start - 8) : start]):
@@ -135,7 +137,7 @@ def _around_month(text: str, match: re.Match[str]) -> DateMention:
         is_relative, start = True, start - len(relative.group())
     if text[end - 1] == ".":
         end -= 1
-    return DateMention(start, core, end, month, days, years, is_relative)
+    return DateMention(start, core, end, min(core_end, end), month, days, years, is_relative)
 
 
 # --- Chinese ------------------------------------------------------------------------------------
@@ -199,7 +201,7 @@ def _around_han_month(
         start, core = before.start() + offset, before.start(group) + offset
         end = behind.end() if behind else at + 1
         years, relative = _han_years(before), bool(before["relative"])
-        yield DateMention(start, core, end, month, days, years, relative)
+        yield DateMention(start, core, end, end, month, days, years, relative)
 
 
 # --- in figures, and years ------------------------------------------------------------------------
@@ -235,9 +237,8 @@ def _in_figures(text: str) -> Iterator[DateMention]:
             continue  # it is a number with a decimal
         days = (int(match["day"]),) if match["day"] else ()
         year = (int(match["year"]),)
-        yield DateMention(
-            match.start(), match.start(), match.end(), int(match["month"]), days, year
-        )
+        start, end = match.span()
+        yield DateMention(start, start, end, end, int(match["month"]), days, year)
     for match in _FIGURES.finditer(text):
         one, two = int(match["one"]), int(match["two"])
         # 5/6/1989 is the fifth of June to some, and the sixth of May to others.
@@ -248,7 +249,8 @@ def _in_figures(text: str) -> Iterator[DateMention]:
             (month,) = months
             day = two if month == one else one
             start = match.start()
-            yield DateMention(start, start, match.end(), month, (day,), _years(match))
+            end = match.end()
+            yield DateMention(start, start, end, end, month, (day,), _years(match))
 
 
 def _lone_years(text: str) -> Iterator[DateMention]:
@@ -311,9 +313,9 @@ class DateMatcher(Finder):
     """False if a month without a year counts, as where two dates tell an order."""
 
     def all(self, text: str, start: int = 0) -> list[tuple[int, int]]:
-        """Return every place in a text that gives this date."""
+        """Return every place in a text that gives this date: of a day, without its year."""
         return [
-            Span(max(each.start, start), each.end)
+            Span(each.core, each.core_end) if self.day else Span(max(each.start, start), each.end)
             for each in dates_in(text)
             if each.core >= start and self._is(each, text, start)
         ]
