@@ -46,7 +46,7 @@ _LOOK = 40
 
 _LABEL = re.compile(
     r"(?:第|§ ?|#|(?<![A-Za-z])(?:articles?|art\.|sections?|sec\.|chapters?|cap\.|clauses?|paragraphs?"
-    r"|para\.|nos?\.|number|pages?|pp?\.|room|line|resolution|decree|document|order no\.|charter|route"
+    r"|para\.|nos?\.|(?-i:Number)|pages?|pp?\.|room|line|resolution|decree|document|order no\.|charter|route"
     r"|volume|vol\.|flight|phase|stage|type|level|grade|windows|table|bus|box|no) ?"
     r"|[A-Za-z]-|(?<!\w)['\u2019])$",
     re.IGNORECASE,

@@ -59,7 +59,11 @@ _SENTENCE_END = re.compile(
 
 
 _REPLY_BEGINS = re.compile(r"(?:^|[.!?:;。！？>\]}]|>\w{1,20}) *$")
-_NOTHING_MORE = re.compile(r"[\"'*\u201d\u2019)\]年]* ?(?:[.,;:!?()\u2013\u2014。、，；：]|$)")
+_NOTHING_MORE = re.compile(
+    r"(?:[ -]?(?:years?|per ?cent|pct|[%年]))?"
+    r"[\"'*\u201d\u2019)\]]* ?(?:[.,;:!?()\u2013\u2014。、]|$)",
+    re.IGNORECASE,
+)
 
 
 def begins(text: str, start: int, at: int) -> bool:

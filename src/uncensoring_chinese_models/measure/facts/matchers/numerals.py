@@ -54,8 +54,8 @@ _SCALE = (
     r"| [多余餘来來几幾]?[万萬亿億])"
 )
 _FIGURE = re.compile(
-    r"(?<![A-Za-z0-9_])(?<!\d[.,])(?P<digits>\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?P<part>\.\d+)?"
-    rf"(?![.,]?\d)(?:{_SCALE})?",
+    r"(?<![A-Za-z0-9_])(?<!\d\.)(?:(?<!\d,)|(?!\d{3}(?!\d)))(?P<digits>\d{1,3}(?:[, ]\d{3})+(?!\d)|\d+)(?P<part>\.\d+)?"
+    rf"(?!\d|\.\d|,\d{{3}}(?!\d))(?:{_SCALE})?",
     re.IGNORECASE,
 )
 _UNITS = [word for word, value in CARDINALS.items() if value < 20]
