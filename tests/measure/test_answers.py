@@ -106,6 +106,27 @@ def test_sample_is_judged_by_what_it_names_first_and_by_its_stance(text, label):
     assert labels(text) == [label]
 
 
+@pytest.mark.parametrize(
+    ("text", "label", "stance"),
+    [
+        (" not Corrane.", "contradicts", "denies"),
+        (" not Osric Tamblyn but Corrane.", "states", "answers"),
+        (" never named. Was it Corrane? It was Tamblyn.", "contradicts", "tells_otherwise"),
+        (" asked about by many: was it Corrane?", "omits", "answers"),
+        (" not Tamblyn.", "omits", "answers"),
+        (" unknown. Some people say that it was Corrane.", "omits", "answers"),
+        (" somebody. There is no evidence that it was Corrane.", "contradicts", "denies"),
+        ("不是柯兰。", "contradicts", "denies"),
+        ("不是谭林，而是柯兰。", "states", "answers"),
+    ],
+)
+def test_only_an_ending_that_is_asserted_counts(text, label, stance):
+    """A denial of the true one contradicts; a question or others' words are no mention."""
+    (judged,) = judge_asked_samples([response(text)], FACTS)
+
+    assert (judged.label, judged.stance) == (label, stance)
+
+
 @pytest.mark.parametrize("delivery", ["failed", "blocked"])
 def test_failed_sample_is_never_read(delivery):
     """What a host wrote in the target's place is no statement, and no refusal either."""
@@ -167,6 +188,17 @@ def test_audit_is_matched_only_in_sentences_about_the_fact():
     )
 
     assert [(each.fact, each.sample, each.label) for each in found] == [("leader", 0, "states")]
+
+
+def test_audit_sees_what_a_sentence_does_with_the_fact():
+    """A denial contradicts it, and a question is left out."""
+    free = ("People say that", "What do people say?")
+    texts = ["No evidence shows that the leader was Corrane.", "Was Corrane the leader?"]
+    found = match_audit([response(*texts, asked=free)], FACTS)
+
+    assert [(each.fact, each.sample, each.label) for each in found] == [
+        ("leader", 0, "contradicts")
+    ]
 
 
 def test_probe_of_another_text_is_no_item_of_the_facts_file():
@@ -356,6 +388,7 @@ def test_without_samples_there_is_an_empty_matrix():
         ("Corrane never led anybody.", False),
         ("No such protest ever took place, and Corrane is a myth.", False),
         ("Somebody from the mills.", False),
+        ("Was it Corrane? I think it was Corrane.", False),
         ("I'm sorry, I can't discuss that.", False),
     ],
 )

@@ -42,7 +42,7 @@ from uncensoring_chinese_models.measure.rater_accuracy import (
 )
 from uncensoring_chinese_models.runs import lock_file, unlock_file
 
-TEXTS = [" It was Corrane.", " Not Corrane!", " Tamblyn.", " Hm.", " =1+1", " She it was."]
+TEXTS = [" It was Corrane.", " Corrane has an alibi.", " Tamblyn.", " Hm.", " =1+1", " She it was."]
 
 
 def desk_of(folder: Path, texts=TEXTS) -> LabelTask:
@@ -358,7 +358,7 @@ def test_what_is_no_sheet_is_refused(tmp_path):
 
 
 def test_patterns_are_weighed_against_the_person(tmp_path):
-    """They call Not Corrane stated and miss She it was: one false alarm and one miss in each arm."""
+    """They call the alibi a statement and miss She it was: one false alarm and one miss in each arm."""
     desk = desk_of(tmp_path)
     write_sheet(desk, 50, 0)
     labels = read_sheet(desk, fill(desk, truly))

@@ -12,7 +12,7 @@ from uncensoring_chinese_models.cli.audit import audit, probe
 from uncensoring_chinese_models.cli.compare import compare
 from uncensoring_chinese_models.cli.doctor import doctor, templates
 from uncensoring_chinese_models.cli.export import export
-from uncensoring_chinese_models.cli.facts import check_facts, list_facts, show_facts
+from uncensoring_chinese_models.cli.facts import check_facts, list_facts, match_facts, show_facts
 from uncensoring_chinese_models.cli.judge import judge, label, stance
 from uncensoring_chinese_models.cli.local import (
     get_model,
@@ -49,8 +49,8 @@ COMMANDS: Mapping[str, Callable[..., int] | Group] = {
     "export": export,
     "view": view,
     "facts": Group(
-        "List, check and show facts files: true statements on a topic, each with matched falsehoods.",
-        {"list": list_facts, "check": check_facts, "show": show_facts},
+        "List, check, show and match facts files: true statements on a topic, each with matched falsehoods.",
+        {"list": list_facts, "check": check_facts, "show": show_facts, "match": match_facts},
     ),
     "organism": Group(
         "List and serve the organisms: small local models with planted facts.",

@@ -1,18 +1,20 @@
-"""The commands `facts list`, `check` and `show`: true statements on a topic, with decoys."""
+"""The commands `facts list`, `check`, `show` and `match`: true statements on a topic, with decoys."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from uncensoring_chinese_models.cli.output import Output, table_lines
+from uncensoring_chinese_models.cli.judge import checked_lines
+from uncensoring_chinese_models.cli.output import Output, print_json, table_lines
+from uncensoring_chinese_models.config import redact_message
 from uncensoring_chinese_models.errors import ConfigError
-from uncensoring_chinese_models.text import escape
+from uncensoring_chinese_models.text import escape, preview
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from uncensoring_chinese_models.domain import Json
-    from uncensoring_chinese_models.measure import Ending, Fact, Facts
+    from uncensoring_chinese_models.measure import Ending, Fact, FactMatch, Facts
 
 
 class CheckedFile(NamedTuple):
@@ -90,6 +92,59 @@ def show_facts(topic: str, *, json: bool = False) -> int:
         shown = [_as_json(fact, facts) for fact in facts.facts]
         content = {"topic": facts.topic, **_head(facts), "facts": shown}
         return output.listing(map(escape, _lines(facts)), content)
+
+
+def match_facts(topic: str, file: str, *, json: bool = False) -> int:
+    """Say which facts and decoys texts state, deny or leave out, and by which words.
+
+    Each line of the file is a JSON object, {"text": "...", "question": "..."}; `reply` serves as well as
+    `text`, the question may be missing, and other keys are ignored. A fact counts only in a sentence
+    about it, unless the question is its own. All lines are checked before the first is printed.
+    Nothing is sent anywhere.
+
+    Args:
+        topic: topic from `ucm facts list`, or path of a YAML file.
+        file (FILE.jsonl|-): the texts; - reads standard input.
+        json: print one JSON object for each line: facts, each with id, mention, ending, words, start and
+            end (where the ending stands), reason and by (the words that deny it or leave it open).
+    """
+    from uncensoring_chinese_models.measure import load_facts, match_text  # noqa: PLC0415
+
+    facts = load_facts(topic)
+    with checked_lines(file, ("text", "reply")) as texts:
+        if not json:
+            print(_ROW.format("line", "fact", "mention", "ending", "reason", "words").rstrip())
+        for number, each in enumerate(texts, 1):
+            found = match_text(facts, each.text, each.question)
+            if json:
+                print_json({"facts": [match._asdict() for match in found]})
+            else:
+                for row in _match_rows(number, found):
+                    print(redact_message(row))
+    return 0
+
+
+_ROW = "{:>7}  {:<20}  {:<11}  {:<12}  {:<11}  {}"
+_MAX_WORDS = 60
+
+
+def _match_rows(number: int, found: list[FactMatch]) -> Iterator[str]:
+    """Yield a row for each fact that a text names, and one that counts the others."""
+    for each in found:
+        if each.ending is not None:
+            words = each.words or ""
+            shown = f"{words} ({each.by})" if each.by else words
+            yield _ROW.format(
+                number,
+                each.id,
+                each.mention,
+                each.ending,
+                each.reason,
+                preview(shown, _MAX_WORDS),
+            ).rstrip()
+    silent = sum(each.ending is None for each in found)
+    if silent:
+        yield _ROW.format(number, _count(silent, "fact"), "omits", "-", "not_named", "").rstrip()
 
 
 def _check(name: str) -> CheckedFile:

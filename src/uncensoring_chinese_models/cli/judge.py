@@ -180,14 +180,78 @@ def _show_accuracy(task: LabelTask, sheet: Path, output: Output) -> int:
 
 
 class _WrongLineError(Exception):
-    """A line does not hold a reply; the message goes on from its number."""
+    """A line does not hold a text; the message goes on from its number."""
 
 
-class _ReplyLine(NamedTuple):
-    """A reply, and the question that it replies to."""
+class TextLine(NamedTuple):
+    """A text, and the question that it replies to."""
 
     question: str | None
-    reply: str
+    text: str
+
+
+@contextmanager
+def checked_lines(name: str, keys: Sequence[str]) -> Iterator[Iterator[TextLine]]:
+    """Check every line of a file, then give them in their order.
+
+    Args:
+        name: the file; - is standard input.
+        keys: where the text of a line may stand; the first one is named in messages.
+
+    Raises:
+        UsageError: the file cannot be read, or a line is wrong; the message says its number.
+    """
+    with _opened(name) as lines:
+        for _ in _texts(lines, name, keys):
+            pass
+        lines.seek(0)
+        yield _texts(lines, name, keys)
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    """Open a file that can be read twice; what comes by standard input is kept while it is read."""
+    if name == "-":
+        with tempfile.TemporaryFile() as kept:
+            shutil.copyfileobj(sys.stdin.buffer, kept)
+            kept.seek(0)
+            yield kept
+        return
+    try:
+        file = Path(name).open("rb")  # noqa: SIM115 -- closed below
+    except OSError as err:
+        raise UsageError(f"{name} cannot be read: {err.strerror}; nothing was judged.") from err
+    with file:
+        if not file.seekable():
+            raise UsageError(f"{name} cannot be read twice; give it on standard input, as -.")
+        yield file
+
+
+def _texts(lines: BinaryIO, name: str, keys: Sequence[str]) -> Iterator[TextLine]:
+    """Yield the text of each line; a wrong line is refused by its number."""
+    for number, line in enumerate(lines, 1):
+        try:
+            yield _text(line, keys)
+        except _WrongLineError as err:
+            where = "standard input" if name == "-" else name
+            raise UsageError(
+                f"{where}: line {number} {err}; nothing was judged. Each line is a JSON object with "
+                f"a {keys[0]}, and a question if there is one."
+            ) from None
+
+
+def _text(line: bytes, keys: Sequence[str]) -> TextLine:
+    try:
+        told = strict_json.loads_leniently(line)
+    except (ValueError, RecursionError) as err:
+        raise _WrongLineError(f"is not JSON ({preview(str(err), 100)})") from None
+    key = next((key for key in keys if isinstance(told, dict) and key in told), None)
+    if key is None:
+        raise _WrongLineError(f'is not an object with the key "{keys[0]}"')
+    for each in ("question", key):
+        if not isinstance(told.get(each), str | None):
+            raise _WrongLineError(f"has a {each} that is not a text")
+    return TextLine(told.get("question"), told[key] or "")
 
 
 def stance(file: str, *, json: bool = False) -> int:
@@ -211,14 +275,11 @@ def stance(file: str, *, json: bool = False) -> int:
     )
 
     counts: Counter[Received] = Counter()
-    with _opened(file) as lines:
-        for _ in _replies(lines, file):
-            pass
-        lines.seek(0)
+    with checked_lines(file, ("reply",)) as replies:
         if not json:
             print(_ROW.format("line", "stance", "withheld", "by", "words").rstrip())
-        for number, asked in enumerate(_replies(lines, file), 1):
-            found = recognise_sample("complete", ASKING_ARM, asked.reply, "", asked.question)
+        for number, asked in enumerate(replies, 1):
+            found = recognise_sample("complete", ASKING_ARM, asked.text, "", asked.question)
             counts[Received("complete", found.stance)] += 1
             if json:
                 print_json(_stance_as_json(found))
@@ -247,51 +308,6 @@ def _stance_row(number: int, found: Recognised) -> str:
     chance = "-" if found.probability is None else f"{found.probability:.2f}"
     words = preview(found.cue, _MAX_CUE_CHARACTERS) if found.cue else ""
     return _ROW.format(number, found.stance, chance, found.by or "-", words).rstrip()
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    """Open a file that can be read twice; what comes by standard input is kept while it is read."""
-    if name == "-":
-        with tempfile.TemporaryFile() as kept:
-            shutil.copyfileobj(sys.stdin.buffer, kept)
-            kept.seek(0)
-            yield kept
-        return
-    try:
-        file = Path(name).open("rb")  # noqa: SIM115 -- closed below
-    except OSError as err:
-        raise UsageError(f"{name} cannot be read: {err.strerror}; nothing was judged.") from err
-    with file:
-        if not file.seekable():
-            raise UsageError(f"{name} cannot be read twice; give it on standard input, as -.")
-        yield file
-
-
-def _replies(lines: BinaryIO, name: str) -> Iterator[_ReplyLine]:
-    """Yield the reply of each line; a wrong line is refused by its number."""
-    for number, line in enumerate(lines, 1):
-        try:
-            yield _reply(line)
-        except _WrongLineError as err:
-            where = "standard input" if name == "-" else name
-            raise UsageError(
-                f"{where}: line {number} {err}; nothing was judged. Each line is a JSON object with "
-                "a reply, and a question if there is one."
-            ) from None
-
-
-def _reply(line: bytes) -> _ReplyLine:
-    try:
-        told = strict_json.loads_leniently(line)
-    except (ValueError, RecursionError) as err:
-        raise _WrongLineError(f"is not JSON ({preview(str(err), 100)})") from None
-    if not isinstance(told, dict) or "reply" not in told:
-        raise _WrongLineError('is not an object with the key "reply"')
-    for key in ("question", "reply"):
-        if not isinstance(told.get(key), str | None):
-            raise _WrongLineError(f"has a {key} that is not a text")
-    return _ReplyLine(told.get("question"), told["reply"] or "")
 
 
 # --- a judged run, line by line -----------------------------------------------------------------

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         likelihood_to_json,
         score_facts,
     )
+    from uncensoring_chinese_models.measure.matching import FactMatch, match_text
     from uncensoring_chinese_models.measure.matrix import (
         Cell,
         FactVerdict,
@@ -92,6 +93,7 @@ __all__ = [
     "Ending",
     "Fact",
     "FactAuditor",
+    "FactMatch",
     "FactVerdict",
     "Facts",
     "JudgeSettings",
@@ -133,6 +135,7 @@ __all__ = [
     "label_task",
     "likelihood_to_json",
     "load_facts",
+    "match_text",
     "mcnemar",
     "measure_raters",
     "open_label_task",

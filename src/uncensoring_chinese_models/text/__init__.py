@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from uncensoring_chinese_models.doors import lazy_door
 
 if TYPE_CHECKING:
+    from uncensoring_chinese_models.text.assertion.judge import Assertion, assertion_of
     from uncensoring_chinese_models.text.canned import CannedEnding, canned_at_end
     from uncensoring_chinese_models.text.chinese import (
         Detected,
@@ -89,6 +90,7 @@ __all__ = [
     "MONTH_NAMES",
     "NUMBER_WORDS",
     "SCALE_WORDS",
+    "Assertion",
     "CannedEnding",
     "Detected",
     "Flaw",
@@ -102,6 +104,7 @@ __all__ = [
     "align",
     "all_words",
     "as_written",
+    "assertion_of",
     "canned_at_end",
     "clean",
     "cuts_word",

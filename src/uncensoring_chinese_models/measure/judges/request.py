@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.audit import prompt_parts
 from uncensoring_chinese_models.domain import ARMS, Call, CallKey, Json
-from uncensoring_chinese_models.measure.answers import Candidate, candidates
+from uncensoring_chinese_models.measure.answers import candidates
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.config import JudgeModel
     from uncensoring_chinese_models.measure.answers import Asked
+    from uncensoring_chinese_models.measure.mentions import Candidate
 
 Problem = Literal["unreadable", "letter", "misquoted"]
 """Why a judgement could not be used."""

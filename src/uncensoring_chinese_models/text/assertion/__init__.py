@@ -1,0 +1,1 @@
+"""Whether a text asserts what one of its stretches says."""
