@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator, ValidationInfo
 
 from uncensoring_chinese_models.errors import ConfigError, SlowPatternError
-from uncensoring_chinese_models.measure.facts.syntax import refuse_unusable, shown
+from uncensoring_chinese_models.measure.facts.syntax import is_anchored, refuse_unusable, shown
 
 if TYPE_CHECKING:
     import regex
@@ -39,6 +39,8 @@ _AS_TYPED = {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 TESTED = object()
 """Validation context of the package's own files: the tests have compiled their patterns."""
 _SPACE = re.compile(r"\s")
+_SIGNS = re.compile(r"[\W_]*")
+_WORD_GOES_ON = re.compile(r"(?<=[0-9A-Za-z_\u00c0-\u052f])[0-9A-Za-z_\u00c0-\u052f]+")
 _SPECIAL = re.compile(r"[\\.^$*+?{}\[\]|()]")
 
 
@@ -120,6 +122,21 @@ class SearchTime:
         self.spent[of, pattern] = self.spent.get((of, pattern), 0.0) + seconds
 
 
+def _from(text: str, start: int) -> tuple[str, int, int]:
+    """Return what a text says from a place on, so that ``^`` is its first word.
+
+    Returns:
+        that text, where to search it (behind a word that began before it), and how many characters
+        are left out.
+    """
+    begun = _WORD_GOES_ON.match(text, start)
+    if begun:
+        return text[start:], begun.end() - start, start
+    signs = _SIGNS.match(text, start)
+    first = signs.end() if signs else start
+    return text[first:], 0, first
+
+
 class Searcher:
     """The patterns of one value, with the time that they may take."""
 
@@ -132,6 +149,7 @@ class Searcher:
             search_time: of the file that they come from.
         """
         self._patterns = [(each, compile_pattern(each)) for each in patterns]
+        self._anchored = {each for each, _ in self._patterns if "^" in each and is_anchored(each)}
         self._of, self._time = of, search_time
 
     def first(self, text: str, start: int = 0) -> tuple[int, int] | None:
@@ -163,14 +181,16 @@ class Searcher:
     def _matches(
         self, name: str, pattern: regex.Pattern[str], text: str, start: int, *, only_first: bool
     ) -> list[tuple[int, int]]:
-        characters = len(text) - start
+        characters, skipped = len(text) - start, 0
+        if name in self._anchored:
+            text, start, skipped = _from(text, start)
         while True:
             limit, spans = self._time.begin(characters), []
             began, characters = time.thread_time(), 0
             try:
                 for match in pattern.finditer(text, start, timeout=limit):
                     if match.group():
-                        spans.append(match.span())
+                        spans.append((match.start() + skipped, match.end() + skipped))
                         if only_first:
                             break
             except TimeoutError:

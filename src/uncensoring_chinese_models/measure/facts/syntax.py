@@ -77,6 +77,11 @@ def _problem(pattern: str) -> str:
     return "it lacks a )" if around else ""
 
 
+def is_anchored(pattern: str) -> bool:
+    """Return whether a pattern says where a text begins."""
+    return any(kind == "character" and part == "^" for kind, part in _parts(pattern))
+
+
 def _misplaced(kind: str, part: str, before: str, depth: int) -> str:
     """Return why a part may not stand here; empty if it may."""
     if kind == "":

@@ -57,17 +57,25 @@ _JOINED_BEHIND = re.compile(
     r" ?[-\u2013\u2014~/:] ?\d|(?:st|nd|rd|th)(?![A-Za-z])|分之|-(?:first|second|third)"
 )
 _COUNT_BEFORE = re.compile(
-    r"(?<![a-z])(?:figure|count|toll|tally|total)(?: [a-z]+){0,3} (?:is|was|were|at|to|of|reached)"
+    r"(?<![a-z])(?:(?:figure|count|toll|tally|total)(?: [a-z]+){0,3}|(?:the|their|its|whose) number)"
+    r" (?:is|was|were|at|to|of|reached)"
     r"(?: (?:about|around|some|only|just|exactly|at least|nearly|over|more than))? $"
     r"|(?:人[数數]|[总總][数數]|共[计計]|合[计計]|[总總]共|累[计計])[为為是达達至到有]{0,2} ?$",
     re.IGNORECASE,
 )
+_ABOUT = r"(?: (?:about|around|some|only|just|exactly|at least|at most|nearly|over|more than|between)){0,2}"
 _IS_BEFORE = re.compile(
-    r"(?<![a-z])(?:is|was|are|were|at|to|as|of|numbered|totalled|reached)"
-    r"(?: (?:about|around|some|only|just|exactly|at least|at most|nearly|over|more than))? $"
+    rf"(?<![a-z])(?:is|was|are|were|at|to|as|of|numbered|totalled|reached){_ABOUT} $"
     r"|[是为為有达達到] ?$",
     re.IGNORECASE,
 )
+_NUMBER_OF = re.compile(
+    r"(?<![a-z])(?:number|total|count|toll) of (?:[\w'\u2019-]+ ){0,6}$", re.IGNORECASE
+)
+"""Before the word for what is counted: the sentence says how many there were."""
+_TELLS = r"(?<![a-z])(?:is|was|are|were|numbered|totalled|reached"
+_VERB_BEFORE = re.compile(rf"{_TELLS}){_ABOUT} $", re.IGNORECASE)
+_TOLD_BEFORE = re.compile(rf"{_TELLS}|at|to){_ABOUT} $", re.IGNORECASE)
 _RANGE = re.compile(r" ?(?:[-\u2013\u2014~至到]|to|and) ?", re.IGNORECASE)
 _MORE = ("多", "余", "餘")
 """Behind a number in Chinese: and some more."""
@@ -123,8 +131,11 @@ class NumberMatcher(Finder):
         """Return where the number stands, without its unit, if this numeral gives it."""
         if self.low != self.high and text[each.end : each.end + 1] in _MORE:
             each = replace(each, end=each.end + 1)
-        if self._is_other_thing(text, each, named):
+        other = self._other_end(text, each) if self.low != self.high else None
+        if self._is_other_thing(text, each, named, is_range=other is not None):
             return None
+        if other:
+            each = replace(each, end=max(each.end, other.end))
         is_told = (
             self._has_unit(text, each, named)
             or self._has_sign(each, named, text)
@@ -138,7 +149,9 @@ class NumberMatcher(Finder):
     def _needs_unit(self) -> bool:
         return self.unit is not None and form_of(self.unit).is_needed
 
-    def _is_other_thing(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> bool:
+    def _is_other_thing(
+        self, text: str, each: Numeral, named: list[tuple[int, int]], *, is_range: bool
+    ) -> bool:
         """Return whether a numeral is a label, money, an ordinal or a part of another number."""
         before = text[max(0, each.start - _LOOK) : each.start]
         if each.share != ("percent" if self.unit == "percent" else None) and each.share:
@@ -147,7 +160,7 @@ class NumberMatcher(Finder):
             return True
         if _MONEY.search(before) and not self._has_sign(each, named, text):
             return True
-        if self.low != self.high and self._is_range(text, each):
+        if is_range:
             return False
         return bool(_JOINED_BEFORE.search(before) or _JOINED_BEHIND.match(text, each.end))
 
@@ -159,13 +172,13 @@ class NumberMatcher(Finder):
             for at, end in signs
         )
 
-    def _is_range(self, text: str, each: Numeral) -> bool:
-        """Return whether the numeral is one end of a range that lies in ours."""
+    def _other_end(self, text: str, each: Numeral) -> Numeral | None:
+        """Return the other end of a range that lies in ours, if the numeral is one end of it."""
         for other in counted_within(text, each.start - _LOOK, each.end + _LOOK):
             one, two = sorted((each, other), key=lambda it: it.start)
             if other is not each and _RANGE.fullmatch(text, one.end, two.start):
-                return self.low <= other.value <= self.high
-        return False
+                return other if self.low <= other.value <= self.high else None
+        return None
 
     def _has_unit(self, text: str, each: Numeral, named: list[tuple[int, int]]) -> bool:
         """Return whether the words for what is counted stand beside the numeral."""
@@ -184,10 +197,29 @@ class NumberMatcher(Finder):
         if _IS_BEFORE.search(text, max(0, each.start - _LOOK), each.start):
             reach = _REACH_OVER_VERB
         first = max(sentence_at(text, each.start).start, each.start - reach)
-        ends = [end for _, end in spans_within(named, first, each.start) if end <= each.start]
-        return bool(ends) and not any(
-            not _LABEL.search(text, max(0, other.start - _LOOK), other.start)
-            for other in counted_within(text, max(ends), each.start - 1)
+        spans = [span for span in spans_within(named, first, each.start) if span[1] <= each.start]
+        if not spans:
+            return False
+        others = [
+            other
+            for other in counted_within(text, max(end for _, end in spans), each.start - 1)
+            if not _LABEL.search(text, max(0, other.start - _LOOK), other.start)
+        ]
+        return not others or self._tells_how_many(text, spans, others, each)
+
+    @staticmethod
+    def _tells_how_many(
+        text: str, spans: list[tuple[int, int]], others: list[Numeral], each: Numeral
+    ) -> bool:
+        """Return whether a sentence on the number of something ends in this one: *of 18, was 17*."""
+
+        def stands_behind(words: re.Pattern[str], at: int) -> bool:
+            return words.search(text, max(0, at - _LOOK), at) is not None
+
+        return (
+            stands_behind(_TOLD_BEFORE, each.start)
+            and any(stands_behind(_NUMBER_OF, at) for at, _ in spans)
+            and not any(stands_behind(_VERB_BEFORE, other.start) for other in others)
         )
 
     def _is_reply(self, text: str, each: Numeral, start: int) -> bool:

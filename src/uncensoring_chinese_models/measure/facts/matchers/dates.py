@@ -219,8 +219,9 @@ _FIGURES = re.compile(
 _LONE_YEAR = re.compile(
     r"(?<![A-Za-z0-9_$€£¥#+])(?<!\d\.)(?<!No )(?<!No\. )(?P<year>(?:1\d|20)\d\d)"
     r"(?!\d|\.\d|,\d{3}(?!\d)|[A-Za-z_]|%)"
-    r"(?! ?(?:多|余|餘)?(?:[名人个個位票页頁元条條份枚吨噸号號万萬亿億天次户戶家公米件篇]|"
-    r"(?:people|persons?|votes?|pages?|men|women|students|dollars|yuan|million|tons?|residents)(?!\w)))"
+    r"(?! ?(?:多|余|餘)?(?:[名人个個位票页頁元条條份枚吨噸号號万萬亿億天次户戶家公米件篇颗顆枪槍座]|"
+    r"[发發](?![生布表起动動现現出展明言])|(?:rounds|shots|bullets|people|persons?|votes?|pages?|men|women"
+    r"|students|dollars|yuan|million|tons?|residents)(?!\w)))"
     r"(?: ?年)?",
 )
 _LONE_SHORT_YEAR = re.compile(rf"(?<!\w){_SHORT_YEAR}")

@@ -24,8 +24,8 @@ LINKS = (
     r"|killed|injured|died|respectively|not|plus|under|during|so|if|because"
 )
 BOUNDARY = re.compile(
-    r" ?[个個张張票份项項条條种種页頁枚艘只家所件部篇歲岁]?"
-    rf"(?: ?(?:$|[^\w\s%‰-])| (?:{LINKS})(?!\w)|[的了和与與及并並在被均都其等中为為是左不])",
+    r" ?[个個张張票份项項条條种種页頁枚艘只家所件部篇歲岁座宗发發颗顆枪槍]?"
+    rf"(?: ?(?:$|[^\w\s%‰-])| (?:{LINKS})(?!\w)|[的了和与與及并並在被均都其等中为為是左不]|之[间間])",
     re.IGNORECASE,
 )
 """What follows a number that stands for itself: the end, a sign, or a word that is no noun."""
