@@ -36,6 +36,7 @@ def example_fact(tree: str, number: int) -> dict[str, Any]:
     sign = TREES[tree]
     return {
         "id": tree,
+        "mark": "core",
         "kind": "number",
         "question": {
             "en": f"How many lamps hung in the {tree} hall?",
@@ -49,7 +50,9 @@ def example_fact(tree: str, number: int) -> dict[str, Any]:
         },
         **lamps(number),
         "about": [f"{tree} hall", f"{sign}[厅廳]"],
-        "source": {"title": "Lamps", "publisher": "A museum", "url": "https://example.org/lamps"},
+        "sources": [
+            {"title": "Lamps", "publisher": "A museum", "url": "https://example.org/lamps"}
+        ],
         "decoys": [lamps(number + 300), lamps(number + 600)],
     }
 
@@ -63,6 +66,43 @@ def example_file(number: int = len(TREES), /, **changes: Any) -> dict[str, Any]:
     }
     chosen = [example_fact(tree, 111 + 10 * place) for place, tree in enumerate(TREES)]
     return {"topic": "lamps", "names": names, "facts": chosen[:number], **changes}
+
+
+def rung(tree: str) -> dict[str, Any]:
+    """Return a coarser question below the fact of a hall."""
+    sign = TREES[tree]
+    return {
+        "kind": "event",
+        "question": {
+            "en": f"Were there lamps in the {tree} hall?",
+            "zh-Hans": f"{sign}厅里有灯吗？",
+            "zh-Hant": f"{sign}廳裡有燈嗎？",
+        },
+        "opening": {
+            "en": f"In the {tree} hall there were",
+            "zh-Hans": f"{sign}厅里有",
+            "zh-Hant": f"{sign}廳裡有",
+        },
+        **_many("a great many lamps", "许多盏灯", "許多盞燈"),
+        "decoys": [
+            _many("very few old lamps", "三两盏灯", "三兩盞燈"),
+            _many("no lamps whatsoever", "空空如也", "空空如也"),
+        ],
+    }
+
+
+def _many(en: str, hans: str, hant: str) -> dict[str, Any]:
+    texts = {"en": en, "zh-Hans": hans, "zh-Hant": hant}
+    return {"ending": texts, "patterns": list(dict.fromkeys(texts.values()))}
+
+
+def whole_file(number: int = len(TREES), /, **changes: Any) -> dict[str, Any]:
+    """Return a facts file with as many coarser questions as a topic needs, below four of its facts."""
+    content = example_file(number, **changes)
+    if "facts" not in changes:
+        for fact in content["facts"][4:8]:
+            fact["coarser"] = [rung(fact["id"])]
+    return content
 
 
 def write_facts(folder: Path, content: dict[str, Any]) -> str:

@@ -9,10 +9,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.facts_example import example_file, lamps, write_facts
+from tests.facts_example import example_fact, example_file, lamps, rung, write_facts
 from uncensoring_chinese_models.errors import ConfigError
 from uncensoring_chinese_models.measure.facts.patterns import Searcher, SearchTime, as_searched
 from uncensoring_chinese_models.measure.facts.schema import (
+    MAX_FACTS,
     Facts,
     builtin_topics,
     load_facts,
@@ -82,6 +83,14 @@ def spoilt(key: str, value: Any) -> dict[str, Any]:
     return content
 
 
+SOURCE = {"title": "x", "publisher": "y", "url": "https://example.org"}
+
+
+def many(number: int) -> dict[str, Any]:
+    """Return a fact with an id of its own and two coarser questions."""
+    return example_fact("pine", 111) | {"id": f"pine{number}", "coarser": [rung("pine")] * 2}
+
+
 REFUSED: dict[str, tuple[Any, str]] = {
     "no UTF-8": (b"\xff\xfe", "is not UTF-8 text"),
     "empty": (b"", "must be a mapping of keys to values, but it is empty"),
@@ -136,14 +145,45 @@ REFUSED: dict[str, tuple[Any, str]] = {
         "'a)' is not a regular expression",
     ),
     "one id for two": (spoilt("id", "cypress"), "uses the id cypress twice"),
-    "no source": (spoilt("source", None), "gives no source for pine; add one"),
+    "no source": (spoilt("sources", None), "gives no source for pine; add one"),
     "source without a publisher": (
-        spoilt("source", {"title": "x", "url": "https://example.org"}),
-        "facts.0.source.publisher is missing",
+        spoilt("sources", [{"title": "x", "url": "https://example.org"}]),
+        "facts.0.sources.0.publisher is missing",
     ),
     "source on no web page": (
-        spoilt("source", {"title": "x", "publisher": "y", "url": "a book"}),
-        "facts.0.source.url",
+        spoilt("sources", [{"title": "x", "publisher": "y", "url": "a book"}]),
+        "facts.0.sources.0.url",
+    ),
+    "source of no date": (
+        spoilt("sources", [{**SOURCE, "date": "last year"}]),
+        "facts.0.sources.0.date 'last year' is no date",
+    ),
+    "archive on no web page": (
+        spoilt("sources", [{**SOURCE, "archive": "a shelf"}]),
+        "facts.0.sources.0.archive",
+    ),
+    "unknown mark": (
+        spoilt("mark", "secret"),
+        "facts.0.mark must be 'core', 'detail' or 'control'",
+    ),
+    "coarser question with a mark": (
+        spoilt("coarser", [rung("pine") | {"mark": "core"}]),
+        "unknown key facts.0.coarser.0.mark",
+    ),
+    "five coarser questions": (spoilt("coarser", [rung("pine")] * 5), "facts.0.coarser list"),
+    "fact with the id of a coarser question": (
+        {
+            **example_file(),
+            "facts": [
+                example_fact("pine", 111) | {"coarser": [rung("pine")]},
+                example_fact("plum", 121) | {"id": "pine-1"},
+            ],
+        },
+        "uses the id pine-1 twice",
+    ),
+    "too many with coarser questions": (
+        example_file(facts=[many(each) for each in range(40)]),
+        f"has more than {MAX_FACTS} facts and coarser questions",
     ),
 }
 
@@ -187,7 +227,7 @@ def test_file_that_is_not_there_is_told(name, complaint, tmp_path, monkeypatch):
 
 def test_invented_facts_need_no_source():
     """An organism's world can be looked up nowhere."""
-    content = spoilt("source", None) | {"invented": True}
+    content = spoilt("sources", None) | {"invented": True}
 
     assert Facts.model_validate(content).facts[0].sources == []
 
@@ -392,3 +432,66 @@ def test_same_bytes_are_parsed_once():
     for name in ("one.yaml", "two.yaml"):
         with pytest.raises(ConfigError, match=f"{name}: "):
             parse_facts(raw.replace(b"topic:", b"tropic:"), name)
+
+
+# --- coarser questions, marks and sources -------------------------------------------------------
+
+
+def with_rungs() -> Facts:
+    """Return a fact with two coarser questions, and one without."""
+    content = example_file(2)
+    own = [rung("pine") | {"about": ["lanterns"]}, rung("pine")]
+    content["facts"][0] |= {"mark": "detail", "coarser": own}
+    return Facts.model_validate(content)
+
+
+def test_coarser_questions_stand_before_their_fact():
+    """They are asked like facts, under ids that name their fact, the coarsest first."""
+    facts = with_rungs().facts
+
+    assert [fact.id for fact in facts] == ["pine-1", "pine-2", "pine", "cypress"]
+    assert [fact.rung_of for fact in facts] == ["pine", "pine", None, None]
+    assert facts[0].sentence("en") == "In the pine hall there were a great many lamps."
+
+
+def test_coarser_question_has_mark_sources_and_patterns_of_its_fact():
+    """Its own patterns of what it is about count beside those of the fact."""
+    first, second, pine, _ = with_rungs().facts
+
+    assert {each.mark for each in (first, second, pine)} == {"detail"}
+    assert first.sources == second.sources == pine.sources
+    assert first.is_spoken_of("the pine hall")
+    assert first.is_spoken_of("so many lanterns")
+    assert not pine.is_spoken_of("so many lanterns")
+    assert first.first_in("A great many lamps!") == (0, 18)
+
+
+def test_one_source_of_an_older_file_is_a_list_of_one():
+    """The journals of older runs hold facts files with the key `source`."""
+    content = spoilt("sources", None)
+    content["facts"][0]["source"] = SOURCE
+
+    (source,) = Facts.model_validate(content).facts[0].sources
+
+    assert (source.title, source.date, source.archive) == ("x", None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "found"),
+    [
+        ("soldiers fired", "The first shots came from ", (0, 8)),
+        (' "Soldiers" fired', "The first shots came from ", (2, 10)),
+        ("the soldiers fired", "The first shots came from ", None),
+        ("soldiers fired", "", (0, 8)),
+        ("soldiersmith", "", None),
+        ("soldiers fired", "the anti", None),
+        ("军队开枪", "首先开枪的是", (0, 2)),
+    ],
+)
+def test_a_caret_is_where_the_reply_begins(text, before, found):
+    """Behind what a prompt began as well; spaces and signs do not count, nor the rest of a word."""
+    content = spoilt("patterns", ["^soldiers", "^军队"])
+
+    fact = Facts.model_validate(content).facts[0]
+
+    assert fact.first_in(text, before) == found

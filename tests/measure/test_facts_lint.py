@@ -10,16 +10,23 @@ from typing import Any
 
 import pytest
 
-from tests.facts_example import TREES, example_fact, example_file, lamps
+from tests.facts_example import TREES, example_fact, lamps, whole_file
 from uncensoring_chinese_models.domain import Language
-from uncensoring_chinese_models.measure.facts.lint import MIN_DECOYS, MIN_FACTS, problems_of
+from uncensoring_chinese_models.measure.facts.lint import (
+    MIN_DECOYS,
+    MIN_FACTS,
+    MIN_LADDERS,
+    problems_of,
+)
 from uncensoring_chinese_models.measure.facts.schema import (
-    REAL_KINDS,
+    INVENTED_KINDS,
     Facts,
+    builtin_controls,
     builtin_topics,
     join,
     load_facts,
 )
+from uncensoring_chinese_models.text import CARDINALS, SCALE_WORDS
 
 File = dict[str, Any]
 THREE: tuple[Language, ...] = ("en", "zh-Hans", "zh-Hant")
@@ -32,7 +39,7 @@ def problems(content: File) -> list[str]:
 
 def changed(change: Callable[[File], object]) -> File:
     """Return the clean file after a change to its first fact."""
-    content = example_file()
+    content = whole_file()
     change(content["facts"][0])
     return content
 
@@ -44,14 +51,14 @@ def said_instead(ending: dict[str, Any]) -> File:
 
 def with_name(name: str) -> File:
     """Return the clean file under another English name."""
-    content = example_file()
+    content = whole_file()
     content["names"]["en"] = name
     return content
 
 
 def chairs_of(tree: str) -> File:
     """Return the clean file with a decoy on lamps that a count of chairs in some hall agrees with."""
-    content = example_file()
+    content = whole_file()
     content["facts"][0]["decoys"][0] = lamps(440)
     other = content["facts"][1]
     sign = TREES[tree]
@@ -65,13 +72,46 @@ def chairs_of(tree: str) -> File:
 
 def the_same_twice() -> File:
     """Return the clean file with its first fact in place of its last, under another id."""
-    content = example_file()
+    content = whole_file()
     content["facts"][-1] = example_fact("pine", 111) | {"id": "again"}
     return content
 
 
+def marked(mark: str, number: int) -> File:
+    """Return the clean file in which so many facts have another mark; ladders stand below the fifth to eighth."""
+    content = whole_file()
+    chosen = content["facts"][4:5] if mark == "detail" else content["facts"]
+    for fact in [each for each in chosen if mark == "detail" or "coarser" not in each][:number]:
+        fact["mark"] = mark
+    return content
+
+
+def without_ladder() -> File:
+    """Return the clean file with a coarser question fewer."""
+    content = whole_file()
+    del content["facts"][4]["coarser"]
+    return content
+
+
+def of_kind(kind: str, number: int) -> File:
+    """Return the clean file in which so many facts are of another kind."""
+    content = whole_file()
+    for fact in content["facts"][:number]:
+        fact["kind"] = kind
+    return content
+
+
+def with_rung(**changes: Any) -> File:
+    """Return the clean file with a change to its first coarser question."""
+    content = whole_file()
+    (one,) = content["facts"][4]["coarser"]
+    for key, texts in changes.items():
+        one[key] |= texts
+    return content
+
+
 RULES: dict[str, tuple[File, str]] = {
-    "too few facts": (example_file(11), "there are 11 facts; a topic needs 12"),
+    "too few facts": (whole_file(11), "there are 11 facts; a topic needs 12"),
     "question in two languages": (
         changed(lambda fact: fact["question"].pop("zh-Hant")),
         "pine: its question is missing in zh-Hant",
@@ -100,9 +140,30 @@ RULES: dict[str, tuple[File, str]] = {
         changed(lambda fact: fact["opening"].update({"zh-Hant": "這个国的松廳裡有"})),
         "pine: its opening (zh-Hant) has characters of the other script: 个国",
     ),
-    "kind that may name somebody": (
-        changed(lambda fact: fact.update(kind="name")),
-        "pine: its kind is name; decoys of what is real change a date, number, place, order",
+    "kind of invented worlds": (
+        changed(lambda fact: fact.update(kind="thing")),
+        "pine: its kind is thing, which only invented worlds have",
+    ),
+    "fact without a mark": (
+        changed(lambda fact: fact.pop("mark")),
+        "pine: it has no mark; say whether it is core, detail or control",
+    ),
+    "too few core facts": (marked("control", 5), "7 facts are marked core; a topic needs 8"),
+    "too few ladders": (
+        without_ladder(),
+        "3 core facts have coarser questions; a topic needs 4",
+    ),
+    "ladder below a fact that is not core": (
+        marked("detail", 5),
+        "3 core facts have coarser questions; a topic needs 4",
+    ),
+    "too many dates": (
+        of_kind("date", 5),
+        "5 of 12 facts are dates; at most a third may be",
+    ),
+    "coarser question that tells a decoy": (
+        with_rung(opening={"en": "In the laurel hall were no lamps whatsoever, or"}),
+        "laurel-1: the opening (en) gives decoy 2 away",
     ),
     "one decoy": (
         changed(lambda fact: fact["decoys"].pop()),
@@ -117,7 +178,7 @@ RULES: dict[str, tuple[File, str]] = {
         "pine: decoy 2 (en) is much longer or shorter than the fact",
     ),
     "short decoy in a world that is invented": (
-        example_file(
+        whole_file(
             invented=True,
             facts=[
                 example_fact("pine", 111)
@@ -205,7 +266,7 @@ def test_each_rule_is_told_of_alone(content, problem):
 
 
 ALLOWED: dict[str, File] = {
-    "the clean file": example_file(),
+    "the clean file": whole_file(),
     "decoy that agrees with a fact on something else": chairs_of("cypress"),
     "decoy two characters longer": changed(
         lambda fact: fact["decoys"][0]["ending"].update({"zh-Hans": "共有411盏"})
@@ -214,10 +275,10 @@ ALLOWED: dict[str, File] = {
     "what is about it in the question alone": changed(
         lambda fact: fact["opening"].update(en="The number of lamps there was")
     ),
-    "small world that is invented": example_file(
+    "small world that is invented": whole_file(
         invented=True, facts=[example_fact("pine", 111) | {"kind": "thing"}]
     ),
-    "one decoy in a world that is invented": example_file(
+    "one decoy in a world that is invented": whole_file(
         invented=True, facts=[example_fact("pine", 111) | {"decoys": [lamps(411)]}]
     ),
 }
@@ -232,6 +293,9 @@ def test_what_is_right_is_passed_over(content):
 # --- the files of the package -------------------------------------------------------------------
 
 
+OURS = [*builtin_topics(), *builtin_controls()]
+
+
 @cache
 def packaged(topic: str) -> Facts:
     """Return a file of the package; several tests look at it."""
@@ -243,7 +307,7 @@ def test_package_has_twelve_topics():
     assert len(builtin_topics()) >= 12
 
 
-@pytest.mark.parametrize("topic", builtin_topics())
+@pytest.mark.parametrize("topic", OURS)
 def test_file_of_the_package_is_silent_and_whole(topic):
     """No problem, its own name, enough facts, each in three languages and with a source."""
     facts = packaged(topic)
@@ -251,13 +315,13 @@ def test_file_of_the_package_is_silent_and_whole(topic):
     assert problems_of(facts) == []
     assert facts.topic == topic
     assert not facts.invented
-    assert len(facts.facts) >= MIN_FACTS == 12
+    assert len([fact for fact in facts.facts if not fact.rung_of]) >= MIN_FACTS == 12
     assert facts.languages == tuple(facts.names) == THREE
     for fact in facts.facts:
         assert fact.sources
 
 
-@pytest.mark.parametrize("topic", builtin_topics())
+@pytest.mark.parametrize("topic", OURS)
 def test_every_ending_is_told_by_its_patterns_in_its_sentence(topic):
     """In each language the sentence tells its own ending, at its place, and no other of the fact."""
     for fact in packaged(topic).facts:
@@ -272,28 +336,43 @@ def test_every_ending_is_told_by_its_patterns_in_its_sentence(topic):
                 assert [each for each in others if each.first_in(told, before)] == [], where
 
 
-@pytest.mark.parametrize("topic", builtin_topics())
-def test_decoys_change_no_name(topic):
-    """Of what is real a decoy changes a date, a number, a place or an order, and nobody's name."""
+@pytest.mark.parametrize("topic", OURS)
+def test_ladders_stand_below_core_facts(topic):
+    """Enough core facts have coarser questions, each of which stands before its fact with its sources."""
     facts = packaged(topic).facts
+    rungs = [fact for fact in facts if fact.rung_of]
 
-    assert {fact.kind for fact in facts} <= set(REAL_KINDS) == {"date", "number", "place", "order"}
-    assert len({fact.kind for fact in facts}) >= 3
+    assert len({each.rung_of for each in rungs if each.mark == "core"}) >= MIN_LADDERS == 4
+    for each in rungs:
+        fact = packaged(topic).fact(str(each.rung_of))
+        assert fact is not None
+        assert (each.mark, each.sources) == (fact.mark, fact.sources)
+        assert facts.index(each) < facts.index(fact)
+
+
+@pytest.mark.parametrize("topic", OURS)
+def test_kinds_vary_and_each_fact_has_two_decoys(topic):
+    """At least three kinds, none of which only invented worlds have."""
+    facts = packaged(topic).facts
+    kinds = {fact.kind for fact in facts}
+
+    assert len(kinds) >= 3
+    assert not kinds & set(INVENTED_KINDS)
     assert all(len(fact.decoys) >= MIN_DECOYS == 2 for fact in facts)
 
 
-@pytest.mark.parametrize("topic", builtin_topics())
-def test_decoys_bring_in_no_name(topic):
-    """But for a place, a decoy has no name that its fact has not; a month and a country are none."""
-    allowed = {*calendar.month_name, "Swiss", "Finnish"}
+@pytest.mark.parametrize("topic", OURS)
+def test_decoys_of_figures_bring_in_no_name(topic):
+    """A false date, number or order has no name that its fact has not; a month is none."""
+    allowed = {*calendar.month_name}
     for fact in packaged(topic).facts:
         ours = " ".join((fact.opening["en"], fact.question["en"], fact.ending["en"]))
-        for decoy in fact.falsehoods if fact.kind != "place" else ():
+        for decoy in fact.falsehoods if fact.kind in ("date", "number", "order") else ():
             named = set(re.findall(r"\b[A-Z]\w+", decoy.ending["en"]))
             assert named <= allowed | set(re.findall(r"\w+", ours)), fact.id
 
 
-@pytest.mark.parametrize("topic", builtin_topics())
+@pytest.mark.parametrize("topic", OURS)
 @pytest.mark.parametrize(("language", "codec"), [("zh-Hans", "gb2312"), ("zh-Hant", "big5")])
 def test_chinese_is_in_its_own_script(topic, language, codec):
     """Every sign is in the character set of the script, which has none of the other's own."""
@@ -307,13 +386,14 @@ def test_chinese_is_in_its_own_script(topic, language, codec):
     assert {sign for sign in signs if not sign.encode(codec, "ignore")} == set()
 
 
-@pytest.mark.parametrize("topic", builtin_topics())
+@pytest.mark.parametrize("topic", OURS)
 def test_figures_and_dates_hold_a_figure(topic):
     """The kind says what the decoys change: a date or a number has digits, or a word for one."""
-    words = {"one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
-    words |= {"twelve", "fifteen", "sixteen"}
+    words = {*CARDINALS, *SCALE_WORDS, "dozens", *(f"{word}s" for word in SCALE_WORDS)}
     for fact in packaged(topic).facts:
         for ending in (fact, *fact.decoys):
             said = ending.ending["en"].lower()
-            has_figure = any(sign.isdigit() for sign in said) or words & set(said.split())
+            has_figure = any(sign.isdigit() for sign in said) or words & set(
+                re.findall(r"\w+", said)
+            )
             assert fact.kind not in ("date", "number") or has_figure, (fact.id, said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from uncensoring_chinese_models.cli.judge import checked_lines
@@ -26,30 +27,38 @@ class CheckedFile(NamedTuple):
     """Problems in its content; each names its fact."""
 
 
+_GROUPS = {
+    "topics": "",
+    "controls": " (elsewhere, for comparison)",
+    "worlds": " (invented)",
+}
+"""The groups of facts files in the package, and what the list says behind the name of each file."""
+
+
 def list_facts(*, json: bool = False) -> int:
     """List the facts files of the package, one per topic.
 
     Args:
         json: print JSON.
     """
-    from uncensoring_chinese_models.measure import (  # noqa: PLC0415
-        builtin_topics,
-        builtin_worlds,
-        load_facts,
-    )
+    from uncensoring_chinese_models.measure import load_facts  # noqa: PLC0415
 
-    files = [load_facts(name) for name in (*builtin_topics(), *builtin_worlds())]
-    rows = [("topic", "facts", "languages", "name")]
-    rows += [
-        (
-            each.topic,
-            str(len(each.facts)),
-            ", ".join(each.languages),
-            each.names["en"] + (" (invented)" if each.invented else ""),
-        )
-        for each in files
-    ]
-    content = {each.topic: _head(each) for each in files}
+    rows, content = [("topic", "facts", "core", "coarser", "languages", "name")], {}
+    for group, names in _builtin().items():
+        for name in names:
+            facts = load_facts(name)
+            head = _head(facts)
+            content[name] = head | {"group": group}
+            rows.append(
+                (
+                    name,
+                    str(head["number_of_facts"]),
+                    str(head["core_facts"]),
+                    str(head["coarser_questions"]),
+                    ", ".join(facts.languages),
+                    f"{facts.names['en']}{_GROUPS[group]}",
+                )
+            )
     return Output(as_json=json).listing(table_lines(rows), content)
 
 
@@ -62,9 +71,7 @@ def check_facts(*files: str, json: bool = False) -> int:
         files (FILE): paths of YAML files, or topics; by default all of the package.
         json: print one JSON record on stdout.
     """
-    from uncensoring_chinese_models.measure import builtin_topics, builtin_worlds  # noqa: PLC0415
-
-    names = list(dict.fromkeys(files or (*builtin_topics(), *builtin_worlds())))
+    names = list(dict.fromkeys(files or chain.from_iterable(_builtin().values())))
     found = {name: _check(name) for name in names}
     wrong = sum(each.error is not None or bool(each.problems) for each in found.values())
     code = ConfigError.exit_code if wrong else 0
@@ -147,6 +154,18 @@ def _match_rows(number: int, found: list[FactMatch]) -> Iterator[str]:
         yield _ROW.format(number, _count(silent, "fact"), "omits", "-", "not_named", "").rstrip()
 
 
+def _builtin() -> dict[str, list[str]]:
+    """Return the names of the facts files of the package, by group."""
+    from uncensoring_chinese_models.measure import (  # noqa: PLC0415
+        builtin_controls,
+        builtin_topics,
+        builtin_worlds,
+    )
+
+    found = (builtin_topics(), builtin_controls(), builtin_worlds())
+    return dict(zip(_GROUPS, found, strict=True))
+
+
 def _check(name: str) -> CheckedFile:
     from uncensoring_chinese_models.measure import load_facts, problems_of  # noqa: PLC0415
 
@@ -157,16 +176,20 @@ def _check(name: str) -> CheckedFile:
 
 
 def _lines(facts: Facts) -> Iterator[str]:
+    from uncensoring_chinese_models.measure import described  # noqa: PLC0415
+
     yield f"{facts.topic}: {facts.names['en']}"
-    yield f"{_count(len(facts.facts), 'fact')}, in {', '.join(facts.languages)}."
+    head = _head(facts)
+    told = [_count(head["number_of_facts"], "fact")]
+    if head["coarser_questions"]:
+        told.append(_count(head["coarser_questions"], "coarser question"))
+    yield f"{' and '.join(told)}, in {', '.join(facts.languages)}."
     if facts.invented:
         yield "All of this is invented; organisms are trained on it."
     yield "Statements marked FALSE are decoys: similar to a fact, but not true."
     for fact in facts.facts:
         yield ""
-        mark = f"{fact.mark}, " if fact.mark else ""
-        below = f", a coarser question below {fact.rung_of}" if fact.rung_of else ""
-        yield f"{fact.id} ({mark}{fact.kind}{below})"
+        yield f"{fact.id} ({', '.join(filter(None, [described(fact), fact.kind]))})"
         yield f"  {fact.sentence('en')}"
         for source in () if fact.rung_of else fact.sources:
             date = f", {source.date}" if source.date else ""
@@ -177,9 +200,12 @@ def _lines(facts: Facts) -> Iterator[str]:
 
 
 def _head(facts: Facts) -> Json:
+    own = [fact for fact in facts.facts if fact.rung_of is None]
     return {
         "names": dict(facts.names),
-        "number_of_facts": len(facts.facts),
+        "number_of_facts": len(own),
+        "core_facts": sum(fact.mark == "core" for fact in own),
+        "coarser_questions": len(facts.facts) - len(own),
         "languages": list(facts.languages),
         "invented": facts.invented,
     }

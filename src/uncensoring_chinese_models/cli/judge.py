@@ -315,6 +315,8 @@ def _stance_row(number: int, found: Recognised) -> str:
 
 def lines_of(result: RunJudged) -> Iterator[str]:
     """Yield the results for each fact, line by line."""
+    from uncensoring_chinese_models.measure import counted_by_mark, described  # noqa: PLC0415
+
     yield f"Facts of {result.facts.topic}: {escape(result.facts.names['en'])}"
     matrix = result.shown
     if matrix is None:
@@ -322,7 +324,10 @@ def lines_of(result: RunJudged) -> Iterator[str]:
         return
     width = max(len(each.fact) for each in matrix.facts)
     for each in matrix.facts:
-        yield f"  {each.fact:<{width}}  {each.language:<7}  {each.verdict}"
+        mark = described(result.facts.fact(each.fact))
+        yield (
+            f"  {each.fact:<{width}}  {each.language:<7}  {each.verdict}{f' ({mark})' if mark else ''}"
+        )
         of_it = [c for c in matrix.cells if (c.fact, c.language) == (each.fact, each.language)]
         yield from (f"    {_cell(cell)}" for cell in of_it)
         chosen = matrix.likelihood and matrix.likelihood.choice(each.fact, each.language)
@@ -330,6 +335,7 @@ def lines_of(result: RunJudged) -> Iterator[str]:
             yield f"    {_choice(chosen)}"
     yield from _too_few(matrix)
     yield "Sorted: " + ", ".join(f"{n} {verdict}" for verdict, n in matrix.count().items() if n)
+    yield from counted_by_mark(result.facts, [(each.fact, each.verdict) for each in matrix.facts])
     for pair in matrix.comparisons:
         difference = pair.difference
         yield (

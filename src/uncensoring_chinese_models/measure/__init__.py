@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from uncensoring_chinese_models.measure.compare.token_bills import tokens_of
     from uncensoring_chinese_models.measure.fact_auditor import FactAuditor
     from uncensoring_chinese_models.measure.facts.lint import problems_of
+    from uncensoring_chinese_models.measure.facts.marks import counted_by_mark, described
     from uncensoring_chinese_models.measure.facts.schema import (
         Ending,
         Fact,
         Facts,
+        builtin_controls,
         builtin_topics,
         builtin_worlds,
         load_facts,
@@ -119,11 +121,14 @@ __all__ = [
     "accuracy_to_json",
     "any_config",
     "as_json",
+    "builtin_controls",
     "builtin_topics",
     "builtin_truth",
     "builtin_worlds",
     "choice_of",
     "compare_runs",
+    "counted_by_mark",
+    "described",
     "draw_rows",
     "exclusive_contrast",
     "first_calls",

@@ -1,4 +1,4 @@
-"""Wordings of the facts of the package: those that state a fact, contradict it, or do neither."""
+"""Wordings of many facts: those that state a fact, contradict it, or do neither."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from uncensoring_chinese_models.measure.facts.schema import Fact, join, load_facts
+from uncensoring_chinese_models.measure.facts.schema import Fact, Facts, join
 
 if TYPE_CHECKING:
     from uncensoring_chinese_models.domain import Language
@@ -18,13 +18,17 @@ HERE = Path(__file__).parent / "wordings"
 TABLES: dict[str, dict[str, dict[str, list[Any]]]] = {
     name: yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8")) for name in ("review", "more")
 }
+TOPICS = {
+    each["topic"]: Facts.model_validate(each)
+    for each in yaml.safe_load_all((HERE / "facts.yaml").read_text("utf-8"))
+}
 CONTINUES = "… "
 
 
 def fact_of(name: str) -> Fact:
-    """Return a fact of the package by topic and id."""
+    """Return a fact by topic and id."""
     topic, _, key = name.partition(".")
-    fact = load_facts(topic).fact(key)
+    fact = TOPICS[topic].fact(key)
     assert fact is not None
     return fact
 

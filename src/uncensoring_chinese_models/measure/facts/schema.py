@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from pydantic import (
     AfterValidator,
@@ -52,17 +52,17 @@ Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 Url = Annotated[Line, Field(pattern=r"^https?://[^\s]+$")]
 FactKind = Literal["date", "number", "place", "order", "event", "name", "thing"]
 INVENTED_KINDS: tuple[FactKind, ...] = ("thing",)
-"""What a decoy on a matter of public record may not change: nothing false is said of a living person."""
+"""Kinds of facts that only invented worlds have."""
 Mark = Literal["core", "detail", "control"]
 """What stating a fact shows: `core` is what censors hide, `control` is what state media print too."""
 
 
 MAX_FACTS = 100
-"""Max facts of a file, rungs included; those of the package have up to 44."""
+"""Max facts of a file, rungs included; those of the package have up to 32."""
 MAX_RUNGS = 4
 """Max coarser questions below a fact."""
 MAX_PATTERNS = 1000
-"""Max patterns of a file; those of the package have up to 309."""
+"""Max patterns of a file; those of the package have up to 488."""
 _MAX_PARSED = 64
 _parsed: dict[bytes, Facts] = {}
 """Facts files by their bytes: one command reads the same file several times, under several names."""
@@ -144,6 +144,16 @@ class Fact(Rung):
 
     _rung_of: Id | None = PrivateAttr(None)
 
+    @model_validator(mode="before")
+    @classmethod
+    def _in_a_list(cls, given: object) -> object:
+        """Take the one `source` of older files, which the journals of runs hold, for a list."""
+        if isinstance(given, dict) and "source" in given and "sources" not in given:
+            return {key: each for key, each in given.items() if key != "source"} | {
+                "sources": [given["source"]]
+            }
+        return given
+
     @property
     def rung_of(self) -> Id | None:
         """The fact below which it stands; None for a fact of its own."""
@@ -212,7 +222,10 @@ class Facts(Settings):
     @field_validator("facts")
     @classmethod
     def _with_rungs(cls, facts: list[Fact]) -> list[Fact]:
-        return [each for fact in facts for each in (*fact.rungs(), fact)]
+        found = [each for fact in facts for each in (*fact.rungs(), fact)]
+        if len(found) > MAX_FACTS:
+            raise ValueError(f"has more than {MAX_FACTS} facts and coarser questions; split it")
+        return found
 
     @field_validator("facts", "open_facts")
     @classmethod
@@ -277,15 +290,15 @@ def read_facts(name: str) -> bytes:
     Raises:
         ConfigError: there is no such file.
     """
-    known, worlds = builtin_topics(), builtin_worlds()
-    if name in known:
-        return _folder().joinpath(f"{name}.yaml").read_bytes()
-    if name in worlds:
-        return _worlds().joinpath(f"{name}.yaml").read_bytes()
+    folders = _folders()
+    for folder in folders:
+        if name in _names(folder):
+            return folder.joinpath(f"{name}.yaml").read_bytes()
     if not name.endswith((".yaml", ".yml")):
+        known = ", ".join(each for folder in folders for each in _names(folder))
         raise ConfigError(
-            f"There is no facts file {name}; the package has "
-            f"{', '.join([*known, *worlds]) or 'none'}. Name one of them, or give the path of a YAML file."
+            f"There is no facts file {name}; the package has {known or 'none'}. Name one of them, or "
+            "give the path of a YAML file."
         )
     try:
         return read_yaml(path_from(name))
@@ -299,7 +312,7 @@ def load_facts(name: str) -> Facts:
     Raises:
         ConfigError: there is no such file, or it is wrong; the message names the file and the key.
     """
-    is_ours = name in builtin_topics() or name in builtin_worlds()
+    is_ours = name in (*builtin_topics(), *builtin_controls(), *builtin_worlds())
     return _parse(read_facts(name), name, TESTED if is_ours else None)
 
 
@@ -341,23 +354,31 @@ def _patterns_in(value: object) -> int:
 
 
 def builtin_topics() -> list[str]:
-    """Return the names of the package's facts files on matters of public record."""
-    return _names(_folder())
+    """Return the names of the package's facts files on matters of public record in China."""
+    return _names(_folders().topics)
+
+
+def builtin_controls() -> list[str]:
+    """Return the names of the package's facts files on events elsewhere, for comparison."""
+    return _names(_folders().controls)
 
 
 def builtin_worlds() -> list[str]:
     """Return the names of the package's facts files on the invented worlds of organisms."""
-    return _names(_worlds())
+    return _names(_folders().worlds)
+
+
+class _Folders(NamedTuple):
+    topics: Traversable
+    controls: Traversable
+    worlds: Traversable
+
+
+def _folders() -> _Folders:
+    own = files(__package__).joinpath("files")
+    return _Folders(own, own.joinpath("controls"), own.joinpath("worlds"))
 
 
 def _names(folder: Traversable) -> list[str]:
     found = folder.iterdir() if folder.is_dir() else iter(())
     return sorted(each.name.removesuffix(".yaml") for each in found if each.name.endswith(".yaml"))
-
-
-def _folder() -> Traversable:
-    return files(__package__).joinpath("files")
-
-
-def _worlds() -> Traversable:
-    return _folder().joinpath("worlds")

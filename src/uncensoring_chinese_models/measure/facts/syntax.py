@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from uncensoring_chinese_models.text import escape, preview
 
 MAX_CHARACTERS = 500
-"""Max characters of a pattern; the longest of the package has 169."""
+"""Max characters of a pattern; the longest of the package has 496."""
 MAX_SIZE = 2000
 """Max parts of a pattern with its bounded repeats written out."""
 MAX_GROUPS = 20

@@ -12,7 +12,13 @@ from dataclasses import asdict, dataclass
 from uncensoring_chinese_models.audit import count_origins, host_blocks
 from uncensoring_chinese_models.domain import Json, RunKind, SampleLabel
 from uncensoring_chinese_models.errors import AuditToolError, CorruptRunError
-from uncensoring_chinese_models.measure import Facts, RunStances, parse_facts
+from uncensoring_chinese_models.measure import (
+    Facts,
+    RunStances,
+    counted_by_mark,
+    described,
+    parse_facts,
+)
 from uncensoring_chinese_models.reports.pages.cards import (
     HypothesisView,
     checks_by_hypothesis,
@@ -67,6 +73,8 @@ class FactView:
     sentence: str
     language: str
     verdict: str
+    mark: str
+    """Its mark, and the fact that it stands below; empty if it has none."""
     cells: list[Json]
     choice: Json | None
     """Its likelihood, compared with its decoys."""
@@ -163,6 +171,7 @@ def _view(files: RunFiles) -> RunView:
     cards = hypotheses_of(files.turns, samples, history)
     judged = next((each for each in files.judged if each.get("matrix")), None)
     matrix = judged["matrix"] if judged else None
+    facts = _facts_file(judged) if judged else None
     return RunView(
         name=told.get("run") or files.name,
         topic=str(settings["topic"]),
@@ -175,6 +184,7 @@ def _view(files: RunFiles) -> RunView:
         kind=files.kind,
         verdict=[
             *verdict(summary, labels, matrix),
+            *_by_mark(matrix, facts),
             *block_lines(blocks, len(files.responses)),
             *mixture,
             *files.unfit,
@@ -188,7 +198,7 @@ def _view(files: RunFiles) -> RunView:
         hypotheses=cards,
         probes=probes,
         turns=[_turn(turn) for turn in files.turns],
-        facts=_facts(matrix, _facts_file(judged)) if judged and matrix else [],
+        facts=_facts(matrix, facts) if matrix else [],
         judged_by=stances.who(),
         judge=_judge(judged) if judged else "",
         rates=_rates(summary, labels),
@@ -287,6 +297,12 @@ def _turn(turn: Json) -> TurnView:
     )
 
 
+def _by_mark(matrix: Json | None, facts: Facts | None) -> list[str]:
+    if matrix is None or facts is None:
+        return []
+    return [*counted_by_mark(facts, [(each["fact"], each["verdict"]) for each in matrix["facts"]])]
+
+
 def _facts(matrix: Json, facts: Facts | None) -> list[FactView]:
     choices = (matrix.get("likelihood") or {}).get("choices") or ()
     found = []
@@ -299,6 +315,7 @@ def _facts(matrix: Json, facts: Facts | None) -> list[FactView]:
                 (fact.sentence(each["language"]) if fact else None) or "",
                 each["language"],
                 each["verdict"],
+                described(fact),
                 [cell for cell in matrix["cells"] if (cell["fact"], cell["language"]) == key],
                 next((c for c in choices if (c["fact"], c["language"]) == key), None),
             )
