@@ -65,6 +65,21 @@ def test_patterns_are_whole_words_in_any_case(pattern, text, matches):
     assert Searcher([pattern], "it", SearchTime()).any_in(as_searched(text)) is matches
 
 
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("开枪，打死", "军队开枪，打死学生", True),
+        ("开枪[^，。]{0,9}学生", "军队开枪，打死学生", False),
+        ("多少人？", "死了多少人", False),
+        ("多少人？", "死了多少人？", True),
+        ("（ＰＬＡ）", "解放军（PLA）", True),
+    ],
+)
+def test_full_width_signs_of_patterns_count_as_plain_ones(pattern, text, matches):
+    """A pattern may write them as the texts do; they mean themselves."""
+    assert Searcher([pattern], "it", SearchTime()).any_in(as_searched(text)) is matches
+
+
 @given(st.text())
 def test_text_as_searched_keeps_its_places(text):
     """What is found in it stands at the same place in the text itself."""

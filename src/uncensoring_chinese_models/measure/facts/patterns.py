@@ -36,6 +36,8 @@ _PART_OF_WORD = r"(?=[\0-\u052f\u1e00-\u1eff])\w"
 _NOT_WITHIN_A_WORD = rf"(?-i:(?<!{_PART_OF_WORD})|(?!{_PART_OF_WORD}))"
 _AS_TYPED = {wide: chr(wide - 0xFEE0) for wide in range(0xFF01, 0xFF5F)}
 """Full-width letters, digits and marks, as Chinese texts hold them, and the plain ones."""
+_AS_WRITTEN = {wide: re.escape(sign) for wide, sign in _AS_TYPED.items()}
+"""The same for patterns, in which a plain sign may mean something else."""
 TESTED = object()
 """Validation context of the package's own files: the tests have compiled their patterns."""
 _SPACE = re.compile(r"\s")
@@ -53,7 +55,8 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
     import regex  # noqa: PLC0415 -- commands that search for nothing need not load it
 
     refuse_unusable(pattern)
-    whole = f"{_NOT_WITHIN_A_WORD}(?:{pattern}){_NOT_WITHIN_A_WORD}"
+    plain = pattern.translate(_AS_WRITTEN)
+    whole = f"{_NOT_WITHIN_A_WORD}(?:{plain}){_NOT_WITHIN_A_WORD}"
     try:
         return regex.compile(whole, regex.IGNORECASE)
     except (regex.error, OverflowError, RecursionError) as err:
