@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from tests.facts_example import example_file, lamps, write_facts
+from tests.facts_example import example_file, lamps, rung, write_facts
 from tests.judged_runs import judging_provider, probed
 from tests.support import run_ucm
 from uncensoring_chinese_models.measure.facts.schema import (
+    builtin_controls,
     builtin_topics,
     builtin_worlds,
     load_facts,
@@ -23,18 +24,28 @@ def test_topics_are_listed(tmp_path):
     shown = run_ucm(tmp_path, "facts", "list")
     told = json.loads(run_ucm(tmp_path, "facts", "list", "--json").stdout)
 
-    known = [*builtin_topics(), *builtin_worlds()]
+    known = [*builtin_topics(), *builtin_controls(), *builtin_worlds()]
     assert (shown.returncode, shown.stderr) == (0, "")
     assert [line.split()[0] for line in shown.stdout.splitlines()] == ["topic", *known]
     assert list(told) == known
     facts = load_facts("tiananmen")
+    own = [fact for fact in facts.facts if not fact.rung_of]
+    core = [fact for fact in own if fact.mark == "core"]
     assert told["tiananmen"] == {
+        "group": "topics",
         "names": facts.names,
-        "number_of_facts": len(facts.facts),
+        "number_of_facts": len(own),
+        "core_facts": len(core),
+        "coarser_questions": len(facts.facts) - len(own),
         "languages": ["en", "zh-Hans", "zh-Hant"],
         "invented": False,
     }
-    assert f"{len(facts.facts)}     en, zh-Hans, zh-Hant  {facts.names['en']}" in shown.stdout
+    assert {told[name]["group"] for name in builtin_controls()} == {"controls"}
+    counts = [len(own), len(core), len(facts.facts) - len(own)]
+    (line,) = [each for each in shown.stdout.splitlines() if each.startswith("tiananmen")]
+    assert line.split()[1:4] == [str(each) for each in counts]
+    assert line.endswith(f"en, zh-Hans, zh-Hant  {facts.names['en']}")
+    assert shown.stdout.count("(elsewhere, for comparison)") == len(builtin_controls()) == 5
 
 
 def test_all_files_of_the_package_are_checked(tmp_path):
@@ -42,10 +53,8 @@ def test_all_files_of_the_package_are_checked(tmp_path):
     done = run_ucm(tmp_path, "facts", "check")
 
     assert (done.returncode, done.stderr) == (0, "")
-    assert (
-        done.stdout
-        == f"{len([*builtin_topics(), *builtin_worlds()])} files checked, 0 with problems.\n"
-    )
+    number = len([*builtin_topics(), *builtin_controls(), *builtin_worlds()])
+    assert done.stdout == f"{number} files checked, 0 with problems.\n"
 
 
 def test_each_problem_is_shown_with_file_and_fact(tmp_path):
@@ -58,6 +67,8 @@ def test_each_problem_is_shown_with_file_and_fact(tmp_path):
     words = ["facts", "check", "nowhere.yaml", "torn.yaml", "lamps.yaml", "lamps.yaml", "taiwan"]
     wanted = [
         "there are 2 facts; a topic needs 12",
+        "2 facts are marked core; a topic needs 8",
+        "0 core facts have coarser questions; a topic needs 4",
         "cypress: it has 1 decoy; give it 2",
         "cypress: its question (en) does not end with a question mark",
     ]
@@ -86,6 +97,14 @@ def test_facts_are_shown_and_what_is_false_is_marked(tmp_path):
     """Each fact is a sentence with its source; no decoy stands there unmarked."""
     content = example_file(2)
     content["facts"][1]["said_instead"] = lamps(9)
+    content["facts"][1]["coarser"] = [rung("cypress")]
+    more = {
+        "title": "Halls",
+        "publisher": "A paper",
+        "date": "1989-06",
+        "url": "https://example.org",
+    }
+    content["facts"][0]["sources"].append(more)
     write_facts(tmp_path, content)
 
     done = run_ucm(tmp_path, "facts", "show", "lamps.yaml")
@@ -95,16 +114,22 @@ def test_facts_are_shown_and_what_is_false_is_marked(tmp_path):
         done.stdout
         == """\
 lamps: the lamps of the twelve halls
-2 facts, in en, zh-Hans, zh-Hant.
+2 facts and 1 coarser question, in en, zh-Hans, zh-Hant.
 Statements marked FALSE are decoys: similar to a fact, but not true.
 
-pine (number)
+pine (core, number)
   The number of lamps in the pine hall was 111 lamps.
   source: Lamps (A museum), https://example.org/lamps
+  source: Halls (A paper, 1989-06), https://example.org
   FALSE, a decoy: The number of lamps in the pine hall was 411 lamps.
   FALSE, a decoy: The number of lamps in the pine hall was 711 lamps.
 
-cypress (number)
+cypress-1 (core, below cypress, event)
+  In the cypress hall there were a great many lamps.
+  FALSE, a decoy: In the cypress hall there were very few old lamps.
+  FALSE, a decoy: In the cypress hall there were no lamps whatsoever.
+
+cypress (core, number)
   The number of lamps in the cypress hall was 121 lamps.
   source: Lamps (A museum), https://example.org/lamps
   FALSE, a decoy: The number of lamps in the cypress hall was 421 lamps.
@@ -118,7 +143,7 @@ def test_facts_are_told_to_programs_in_every_language(tmp_path):
     """One record; the keys of what is false say so."""
     content = example_file(2, invented=True)
     content["facts"][1]["said_instead"] = lamps(9)
-    del content["facts"][1]["source"]
+    del content["facts"][1]["sources"]
     write_facts(tmp_path, content)
 
     told = json.loads(run_ucm(tmp_path, "facts", "show", "lamps.yaml", "--json").stdout)
@@ -130,8 +155,9 @@ def test_facts_are_told_to_programs_in_every_language(tmp_path):
         "松厅里挂着的灯共有411盏。",
         "松厅里挂着的灯共有711盏。",
     ]
-    assert pine["source"]["url"] == "https://example.org/lamps"
-    assert (pine["false_but_said"], cypress["source"]) == (None, None)
+    assert [each["url"] for each in pine["sources"]] == ["https://example.org/lamps"]
+    assert (pine["mark"], pine["rung_of"]) == ("core", None)
+    assert (pine["false_but_said"], cypress["sources"]) == (None, [])
     assert cypress["false_but_said"]["zh-Hans"] == "柏厅里挂着的灯共有9盏。"
 
 

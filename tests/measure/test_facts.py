@@ -72,7 +72,7 @@ def test_patterns_are_whole_words_in_any_case(pattern, text, matches):
         ("开枪[^，。]{0,9}学生", "军队开枪，打死学生", False),
         ("多少人？", "死了多少人", False),
         ("多少人？", "死了多少人？", True),
-        ("（ＰＬＡ）", "解放军（PLA）", True),
+        (wide("(PLA)"), "解放军（PLA）", True),
     ],
 )
 def test_full_width_signs_of_patterns_count_as_plain_ones(pattern, text, matches):
