@@ -50,7 +50,7 @@ PartialDate = Annotated[str, BeforeValidator(_as_written), AfterValidator(_real_
 Number = Annotated[int | float, Field(ge=0, le=MAX_NUMBER)]
 
 
-class Order(Settings):
+class EventOrder(Settings):
     """An order of two events."""
 
     relation: Relation
@@ -89,7 +89,7 @@ class Recognisable(Settings):
     """What kind of thing the number counts."""
     of: Patterns | None = None
     """Patterns for what the number counts."""
-    order: Order | None = None
+    order: EventOrder | None = None
     """The order of events that it is, if it is one."""
     near: Patterns | None = None
     """Patterns of which one must stand in the same sentence, unless a reply begins with it."""

@@ -19,7 +19,7 @@ from uncensoring_chinese_models.measure.facts.matchers.dates import dates_in
 from uncensoring_chinese_models.measure.facts.matchers.finding import (
     CACHED_TEXTS,
     Finder,
-    Span,
+    TextSpan,
     begins,
     goes_on,
     sentence_at,
@@ -127,7 +127,7 @@ class NumberMatcher(Finder):
 
     def _place(
         self, text: str, each: Numeral, start: int, named: list[tuple[int, int]]
-    ) -> Span | None:
+    ) -> TextSpan | None:
         """Return where the number stands, without its unit, if this numeral gives it."""
         if self.low != self.high and text[each.end : each.end + 1] in _MORE:
             each = replace(each, end=each.end + 1)
@@ -143,7 +143,7 @@ class NumberMatcher(Finder):
             or (not self._needs_unit and each.is_telling and not is_measured(text, each))
             or self._is_named_before(text, each, named)
         )
-        return Span(each.start, each.end) if is_told else None
+        return TextSpan(each.start, each.end) if is_told else None
 
     @property
     def _needs_unit(self) -> bool:

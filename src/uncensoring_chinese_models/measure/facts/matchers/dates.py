@@ -14,7 +14,7 @@ from functools import lru_cache
 from uncensoring_chinese_models.measure.facts.matchers.finding import (
     CACHED_TEXTS,
     Finder,
-    Span,
+    TextSpan,
     is_whole_reply,
 )
 from uncensoring_chinese_models.text import MONTH_NAMES, MONTHS, day_words, han_value
@@ -316,7 +316,7 @@ class DateMatcher(Finder):
     def all(self, text: str, start: int = 0) -> list[tuple[int, int]]:
         """Return every place in a text that gives this date: of a day, without its year."""
         return [
-            Span(each.core, each.core_end) if self.day else Span(max(each.start, start), each.end)
+            TextSpan(each.core, each.core_end) if self.day else TextSpan(max(each.start, start), each.end)
             for each in dates_in(text)
             if each.core >= start and self._is(each, text, start)
         ]

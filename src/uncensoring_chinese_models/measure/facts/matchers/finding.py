@@ -20,7 +20,7 @@ _MAX_LEAD = 48
 """Max characters that a reply may have before the words that answer."""
 
 
-class Span(NamedTuple):
+class TextSpan(NamedTuple):
     """A place in a text."""
 
     start: int
@@ -86,11 +86,13 @@ def _sentence_ends(text: str) -> tuple[int, ...]:
     return tuple(match.end() for match in _SENTENCE_END.finditer(text))
 
 
-def sentence_at(text: str, at: int) -> Span:
+def sentence_at(text: str, at: int) -> TextSpan:
     """Return the sentence that a place lies in; it may begin in the prompt."""
     ends = _sentence_ends(text)
     place = bisect_right(ends, at)
-    return Span(ends[place - 1] if place else 0, ends[place] if place < len(ends) else len(text))
+    return TextSpan(
+        ends[place - 1] if place else 0, ends[place] if place < len(ends) else len(text)
+    )
 
 
 def spans_within(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uncensoring_chinese_models.measure.facts.matchers.finding import (
     CACHED_TEXTS,
     Finder,
-    Span,
+    TextSpan,
     sentence_at,
 )
 
@@ -214,9 +214,11 @@ class OrderMatcher(Finder):
 
     def all(self, text: str, start: int = 0) -> list[tuple[int, int]]:
         """Return every place in a text that tells this order."""
-        return sorted({Span(max(each.start, start), each.end) for each in self._told(text, start)})
+        return sorted(
+            {TextSpan(max(each.start, start), each.end) for each in self._told(text, start)}
+        )
 
-    def _told(self, text: str, start: int) -> Iterator[Span]:
+    def _told(self, text: str, start: int) -> Iterator[TextSpan]:
         names = sorted(
             _Name(*span, is_one=searcher is self.one)
             for searcher in (self.one, self.other)
@@ -225,7 +227,7 @@ class OrderMatcher(Finder):
         for wording, match in _words_in(text, start):
             named = _named(wording, text, match, names)
             if named and self._is(wording.relation, is_one=named.is_one):
-                place = Span(min(named.start, match.start()), max(named.end, match.end()))
+                place = TextSpan(min(named.start, match.start()), max(named.end, match.end()))
                 if match.start() - start <= _MAX_LEAD or _has_both(text, names, named):
                     yield place
         yield from self._compared(text, names, start)
@@ -236,24 +238,24 @@ class OrderMatcher(Finder):
         """Return whether the order is ours if one of the events stands so to the other."""
         return (relation if is_one else _OPPOSITE[relation]) == self.relation
 
-    def _compared(self, text: str, names: Sequence[_Name], start: int) -> Iterator[Span]:
+    def _compared(self, text: str, names: Sequence[_Name], start: int) -> Iterator[TextSpan]:
         """Find 比…早 and 比…晚."""
         for match in _THAN.finditer(text, start):
             inside = [each for each in names if match.start() < each.start < match.end()]
             relation: Relation = "after" if match["how"][-1] in "早先" else "before"
             if inside and self._is(relation, is_one=inside[0].is_one):
-                yield Span(*match.span())
+                yield TextSpan(*match.span())
 
-    def _bare(self, text: str, start: int) -> Iterator[Span]:
+    def _bare(self, text: str, start: int) -> Iterator[TextSpan]:
         """Find `two weeks before.` at the beginning of a text that continues a prompt."""
         match = _BARE.match(text, start) if start else None
         if match:
             word = (match["how"] or match["word"]).lower()
             relation: Relation = "before" if word in _EARLY else "after"
             if self._is(relation, is_one=True):
-                yield Span(*match.span())
+                yield TextSpan(*match.span())
 
-    def _by_dates(self, text: str, start: int) -> Iterator[Span]:
+    def _by_dates(self, text: str, start: int) -> Iterator[TextSpan]:
         if not self.dates:
             return
         first, second = (each.all(text, start)[:_MAX_DATES] for each in self.dates)
@@ -261,7 +263,7 @@ class OrderMatcher(Finder):
             for other in second:
                 begin, end = min(one[0], other[0]), max(one[1], other[1])
                 if one != other and end - begin <= _MAX_APART:
-                    yield Span(begin, end)
+                    yield TextSpan(begin, end)
 
 
 @lru_cache(maxsize=CACHED_TEXTS)

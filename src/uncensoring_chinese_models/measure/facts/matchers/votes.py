@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.measure.facts.matchers.counts import counted_in, counted_within
-from uncensoring_chinese_models.measure.facts.matchers.finding import Finder, Span, sentence_at
+from uncensoring_chinese_models.measure.facts.matchers.finding import Finder, TextSpan, sentence_at
 from uncensoring_chinese_models.measure.facts.matchers.units import form_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class VoteMatcher(Finder):
         places = [self._place(text, each) for each in found if each.value == self.number]
         return sorted(place for place in places if place and place.start >= start)
 
-    def _place(self, text: str, each: Numeral) -> Span | None:
+    def _place(self, text: str, each: Numeral) -> TextSpan | None:
         sentence = sentence_at(text, each.start)
         left, right = max(sentence.start, each.start - _REACH), min(sentence.end, each.end + _REACH)
         rest = [other for other in counted_within(text, left, right - 1) if other is not each]
@@ -56,11 +56,11 @@ class VoteMatcher(Finder):
         for other in rest:
             one, two = sorted((each, other), key=lambda it: it.start)
             if other.value == self.to and (is_vote or _BETWEEN.fullmatch(text, one.end, two.start)):
-                return Span(one.start, two.end)
+                return TextSpan(one.start, two.end)
         end = form_of("votes").end_of(text, each)
         if self.to == 0 and is_vote and _NOBODY.search(text, left, right):
-            return Span(each.start, end or each.end)
+            return TextSpan(each.start, end or each.end)
         rivals = [
             one for one in rest if one.start > each.end and not _ABSTAINED.match(text, one.end)
         ]
-        return Span(each.start, end) if end and is_vote and not rivals else None
+        return TextSpan(each.start, end) if end and is_vote and not rivals else None
