@@ -316,7 +316,9 @@ class DateMatcher(Finder):
     def all(self, text: str, start: int = 0) -> list[tuple[int, int]]:
         """Return every place in a text that gives this date: of a day, without its year."""
         return [
-            TextSpan(each.core, each.core_end) if self.day else TextSpan(max(each.start, start), each.end)
+            TextSpan(each.core, each.core_end)
+            if self.day
+            else TextSpan(max(each.start, start), each.end)
             for each in dates_in(text)
             if each.core >= start and self._is(each, text, start)
         ]
