@@ -25,15 +25,15 @@ _OPENS = r"(?:who|whom|whose|which|where|when|because|since|while|although|thoug
 STOP_CLAUSE = re.compile(
     rf"[;:\u2014]|, (?!(?:or|nor)\b)|,$|,(?=\")|\b(?:but|{_OPENS})\b(?! also\b)|\b{FACTIVE}\b|\b{PUNISHED}\b[^,;]{{0,40}} (?:for|over|because of|in connection with|to)\b"
     r"|(?: [\w']+){2,9} (?:said|says|told \w+|reported|stated|noted|wrote|added|testified|recalled)(?: that)?\b|\b(?:for which|on which|that (?:killed|left|claimed|cost|took|ended|began|led|followed|resulted|caused))\b"
-    rf"|\bof (?:the|these|those|its|their) (?=$)|\b(?:as many as|as early as|as late as|than)\b"
+    rf"|\bof (?:the|these|those|its|their) (?=$)|\b(?:as many as|as early as|as late as|than|apart from|aside from|except(?: for)?|other than|save for|besides)\b"
 )
 """What ends a negation: `no one was punished for` the shooting."""
 STOP_PHRASE = re.compile(
-    r"[,;:\u2014]|\b(?:is|are|was|were|had|has|have|did|which|who|when|where|on|by|and|but|died|that|held|holds|began|took|saw|lasted|ended|left|came|killed|claimed|cost|led|lies|lay|stood|contained|lists?|names?)\b"
+    r"[,;:\u2014]|\b(?:is|are|was|were|had|has|have|did|which|who|when|where|on|by|and|but|died|that|inside|into|for|with|from|held|holds|began|took|saw|lasted|ended|left|came|killed|claimed|cost|led|lies|lay|stood|contained|lists?|names?)\b"
 )
 STOP_COMPLEMENT = re.compile(
     r"[;\u2014]|\b(?:turn(?:s|ed) out|prov(?:e|es|ed)|shown|found)\b(?: to be)?(?: \w+)? (?:true|right|correct|real|accurate|well founded)\b|\b(?:was|were) (?:later |subsequently )?(?:confirmed|proven|proved|borne out)(?=[:,;]| by)"
-    r"| and another\b|, (?:but )?only (?:that|how)\b|, (?:which|who) (?:\w+ )?(?:states?|shows?|says?|said|records?|recorded|found|finds|notes?|concludes?|documents?|lists?|proves?|confirms?|established)\b|\" (?:was|is|were|are)\b|,? (?:the truth|the real|the actual|the correct|the true|reality)\b|(?<!\bnothing)(?<!\ball) but (?!also\b|for\b)|, (?:and )?{_TURN}\b|\b(?:however|nevertheless|nonetheless|whereas)\b|^ ?[,.:](?![^,]{1,60}, (?:that|of|for)\b)(?! (?:that|of|for)\b)"
+    r"| and another\b|\b(?:on|in|at|about|of) the (?:night|day|year|morning|evening|week|month|spring|summer|place|spot) (?:when|where|that|on which|in which)\b|, (?:but )?only (?:that|how)\b|, (?:which|who) (?:\w+ )?(?:states?|shows?|says?|said|records?|recorded|found|finds|notes?|concludes?|documents?|lists?|proves?|confirms?|established)\b|\" (?:was|is|were|are)\b|,? (?:the truth|the real|the actual|the correct|the true|reality)\b|(?<!\bnothing)(?<!\ball) but (?!also\b|for\b)|, (?:and )?{_TURN}\b|\b(?:however|nevertheless|nonetheless|whereas)\b|^ ?[,.:](?![^,]{1,60}, (?:that|of|for)\b)(?! (?:that|of|for)\b)"
     r"|^(?: (?:it|this|that|them|him|her|so|all of (?:it|this)|everything|any such \w+|all \w+|any (?:involvement|wrongdoing|responsibility)|the (?:charges?|accusations?|allegations?|claims?|reports?)))"
     r"(?: (?:to this day|today|flatly|outright|categorically|publicly|at first|at the time|officially|now|still))?(?=[,.;:]|$| (?:and|when|while|although|because|but|yet)\b)"
     r"|, and (?!that\b|if\b|whether\b)(?:(?:then|so|thus|therefore|yet|still|in|on|at|by|from|after) )?(?:the|a|an|it|they|he|she|we|i|there|this|these|those|his|her|its|their|in|on|at|about|some|at least|over|more)\b|, so\b|, (?:and|so|yet|but) ?$"
@@ -99,7 +99,7 @@ PARTY_TAG = re.compile(
     rf", (?:according to (?:[\w'-]+ ){{0,4}}?{PARTY}|(?:[\w'-]+ ){{0,4}}?{PARTY}(?: [\w'-]+){{0,3}} (?:say|says|said|insists?|insisted|claims?|claimed|declared|maintains?))\b"
 )
 APPOSED = re.compile(
-    rf"^ ?\"?(?:(?:which|this|that|it|all|these|and (?:this|that)) (?:is|are|was|were|'s) )?(?:all |just |only |nothing but |simply |completely |entirely |purely |merely |an? |the |pure |sheer |mere |complete |outright |another |plain |utter |total |one (?:more|of the) ){{0,4}}(?:[\w'-]+ ){{0,3}}?{UNTRUE}\b"
+    rf"^ ?\"?(?:(?:which|this|that|it|all|these|and (?:this|that)) (?:is|are|was|were|'s) )?(?:all |just |only |nothing but |simply |completely |entirely |purely |merely |an? |the |pure |sheer |mere |complete |outright |another |plain |utter |total |one (?:more|of the) ){{0,4}}(?:(?!who\b|that\b|which\b|told\b|whose\b)[\w'-]+ ){{0,2}}?{UNTRUE}\b"
     r"(?=\W*$|[.,;!?:)]| (?:by|of|from|spread|made|invented|put|in|with|so|and|which|circulated|concocted)\b)"
 )
 """A false value named so right behind it: `300 dead: a lie`."""
@@ -108,8 +108,11 @@ _THIS = (
     r"(?:(?:but|and|yet|though|although|however|well|in fact|in truth|in reality|actually|sorry|no|of course|clearly|obviously|unfortunately|fortunately|nonetheless|needless to say|let me be clear|to be clear|rest assured|the truth is|assistant|a|answer|fact|verdict|reality)[,:]? ){0,3}(?:all |both |none |any |nothing |much |most )?(?:of )?"
     rf"(?:it|this|that|these|those|they|he|she|which|the (?:[\w-]+ ){{0,2}}?{TALE}|(?:this|that|these|those|such|all such|any such|his|their|both|all (?:of )?(?:this|that|these|those)) (?:[\w-]+ ){{0,2}}?(?:{TALE}|thing|things|event|events|incident|whole thing|massacre|shooting|scene|passage|sentence|quotation|number|point|part|man|place|talk)|the (?:whole (?:thing|story)|above|opposite|rest|entire \w+|said \w+))"
 )
+_ADVERBS = r"(?: (?:\w+ly|also|all|both|too|of course|in fact|simply|just|itself|themselves|then|still|now|later|alone))*"
 _RETRACTION = re.compile(
-    rf"^[\s\"'(\u2014-]*(?:{_THIS}(?:'s|'re)?(?: (?!that\b|not\b|no\b|nobody\b|claims?\b|said\b|says\b|who\b)[\w'-]+){{0,5}}?[ ,]+(?:(?:{UNTRUE}|{WEAK})\b(?! (?:that|of|about|charges|before))|(?:\w+n't|not|never|no)\b(?: \w+){{0,4}}? (?:{TRUE}|happen\w*|take place|took place|occur\w*|exist\w*|the case|so|evidence|basis|truth|foundation|supported|stand up|hold up|proof|credible|reliable|support)\b)"
+    rf"^[\s\"'(\u2014-]*(?:{_THIS}{_ADVERBS}(?:'s|'re| is| are| was| were| be| been| proved| proves| turned| turns| seems?| sounds?| remains?| constitutes?| (?:has|have|had|can|could|must|may) (?:\w+ly |long |since |now |only )*(?:be|been|proved|turned|shown))(?: (?!that\b|not\b|no\b|nobody\b|who\b|because\b)[\w'-]+){{0,5}}?[ ,]+(?:{UNTRUE}|{WEAK})\b(?! (?:that|of|about|charges|before))"
+    rf"|{_THIS}(?: (?!that\b|nobody\b|who\b|because\b|said\b|says\b|claims?\b)[\w'-]+){{0,3}}? ?(?:\w+n't|not|never|no(?! longer))\b(?: \w+){{0,4}}? (?:{TRUE}|happen\w*|take place|took place|occur\w*|exist(?:s|ed)?|the case|so|evidence|basis|truth|foundation|supported|stand up|hold up|proof|credible|reliable|support)\b(?! (?:any|in its))"
+    rf"|{_THIS}(?: \w+){{0,2}}? (?:lacks?|rests? on|comes? from|stems? from|goes back to) (?:any |all |a |an |the |pure )*(?:evidence|basis|foundation|proof|{UNTRUE_NOUN})\b"
     rf"|(?:no|nothing) (?:such (?:thing|event|\w+)|of the (?:sort|kind)|like (?:that|it|this))\b|[^.;]{{0,44}}?\bthere (?:was|were|is|are|has been) (?:none|no such)\b|none of (?:this|that|it|these)\b[^.]{{0,40}}?(?:true|happened|took place|real|evidence|exist|stands|so)"
     rf"|(?:but |yet |in fact,? |however,? )*there(?:'s| is| was| are)(?: (?:absolutely|simply))? (?:no|not a|not any|nothing)(?: \w+){{0,3}}? (?:evidence|proof|truth|basis|record|support|grounds|word|such|in it|to it)(?! (?:that|to))"
     rf"|(?:(?:that|this|it)(?:'s| is| was) )?(?:simply |completely |totally |utterly |absolutely |pure |just |plain |all |sheer |only |merely |a |an |another |not |quite |entirely |one (?:more )?)*(?:{UNTRUE}|not (?:true|so|correct|right|at all|a bit of it))(?: \w+){{0,3}}?[.!,;:]"
@@ -120,7 +123,7 @@ _RETRACTION = re.compile(
 DOUBT = re.compile(
     rf"^[\s\"'(\u2014-]*(?:(?:but|and|though|although|however|yet|so|sorry|unfortunately|whether (?:it|this|that) is (?:true|so|right|correct))[, ]+)*(?:(?:i|we)(?:'m| am| do| have)? ?(?:(?:can't|cannot|could not|won't|not|don't|n't|no|unable|neither)\b[^.]{{0,30}}?(?:verify|confirm|judge|judging|say|tell|vouch|check|know|sure|assess|verified|means|way|idea|endorse|comment|corroborate|stand behind|position|sides?|view|stance|opinion)[^.]{{0,20}}?\b(?:that|this|it|them|these|so|whether|if|which|true)\b|have (?:no|not) (?:means|way|idea))"
     rf"|{_THIS}(?:'s| is| was| are| were| has| have| remains?| could| can| cannot| can't)*(?: (?!that\b)[\w']+){{0,3}}? (?:unconfirmed|unverified|disputed|not (?:been )?(?:\w+ )?(?:confirmed|verified|known|clear|proven|established|certain)|never (?:been )?(?:confirmed|verified|proven)|what (?:they|some|the)|how the (?:story|legend)|(?:only |just )?(?:a )?(?:rumou?r|legend|hearsay|speculation|hypothe\w+|claim|plan|allegation|opinion|their (?:claim|version|account|story))|the (?:question|version|claim|plot|story|official (?:version|line)) (?:of|that|told|they)?|be (?:verified|confirmed|checked))\b"
-    rf"|(?:true or not|whether (?:this|that|it|they|these|he|she)(?: \w+){{0,6}}? (?:is|are|was|were|did|has|had|happened|right|true)\b[^.]{{0,40}}|who (?:can say|knows)|or so (?:they|the|some|it)|so (?:goes|runs|the)|at least,? (?:that|so)|(?:but |though |although )?(?:no one|nobody|none|neither|no \w+)(?: (?:of them|has|have|had|can|could|ever|yet|\w+ly))* (?:named?|given|gives?|offer\w*|provid\w+|cit\w+|produced?|shown?|verified|confirmed|checked)\b[^.;]{{0,20}}\b(?:sources?|proof|evidence|it|this|that|them)\b|(?:that|such|this|thus),? (?:at least,? )?(?:is|was|'s|are) (?:what|how|the (?:story|rumou?r|legend|claim|version|plot|premise|official))))"
+    rf"|(?:true or not|whether (?:this|that|it|they|these|he|she)(?: \w+){{0,6}}? (?:is|are|was|were|did|has|had|happened|right|true)\b[^.]{{0,40}}|who (?:can say|knows)|or so (?:they|the|some|it)|so (?:goes|runs)|so the (?:story|rumou?r|legend|claim|tale)|at least,? (?:that|so)|(?:but |though |although )?(?:no one|nobody|none|neither|no \w+)(?: (?:of them|has|have|had|can|could|ever|yet|\w+ly))* (?:named?|given|gives?|offer\w*|provid\w+|cit\w+|produced?|shown?|verified|confirmed|checked)\b[^.;]{{0,20}}\b(?:sources?|proof|evidence|it|this|that|them)\b|(?:that|such|this|thus),? (?:at least,? )?(?:is|was|'s|are) (?:what|how|the (?:story|rumou?r|legend|claim|version|plot|premise|official))))"
 )
 """The beginning of a sentence that leaves open whether the one before is so."""
 CONFIRMATION = re.compile(
@@ -180,7 +183,7 @@ FICTION_BEFORE = re.compile(
     r"\b(?:(?:this|it|what follows|the following|here) (?:is|are|'s) (?:\w+ ){0,4}?(?:fantasy|fiction(?! that)|stor(?:y|ies)(?! that)|novel|parody|satire|fairy[- ]tale|play|screenplay|fable|invention|poem|alternate history|thought experiment)|(?:short|made-up|invented|imaginary|fictional) (?:story|tale|world|scene|country)|once upon a time|i (?:made|have made) (?:it|this|that|all this) up|let me tell you a story|chapter (?:one|two|three|\d+)\b[^.]{0,20}\.|act (?:one|two|i|ii)\b)"
 )
 CONTRADICTION = re.compile(
-    r"^[\s\"'(\u2014]*(?:(?:in (?:fact|truth|reality)|actually|the truth is)(?=[, ])|(?:but|yet|in fact|in truth|actually|however)?,? ?(?:he|she|they|it|the \w+|there)(?: (?:simply|in fact|of course|really|certainly|also))? (?:(?:did|was|were|had|has|does|is)(?:n't| not| nothing| no)|never|didn't)\b)"
+    r"^[\s\"'(\u2014]*(?:(?:but|yet|in fact|in truth|actually|however)?,? ?(?:he|she|they|it|the \w+|there)(?: (?:simply|in fact|of course|really|certainly|also))? (?:(?:did|was|were|had|has|does|is)(?:n't| not| nothing| no)|never|didn't)\b)"
     r"(?! (?:been there|seen|heard|witness\w*|know|knew|say|said|give|gave|named?|explain\w*|want|care|remember|been asked|been present|see|hear|tell)\b)"
 )
 """The beginning of a clause that contradicts what somebody else said."""
@@ -201,7 +204,7 @@ BREAK_BEHIND = re.compile(
 )
 """What ends the clause whose predicate may judge what stands before it."""
 NEW_SUBJECT = re.compile(
-    r" (?:that(?! (?:night|day|evening|morning|year|month|week|afternoon|time|spring|summer|autumn|winter|square|street|place|list|kind|sort|type|name|size|nature|description))|because|since|shows?|showed|proves?|proved|means|meant|demonstrates?|confirms?|so|if|says?|said|who|which|whom) "
+    r" (?:that(?! (?:night|day|evening|morning|year|month|week|afternoon|time|spring|summer|autumn|winter|square|street|place|list|kind|sort|type|name|size|nature|description))|because|since|shows?|showed|proves?|proved|means|meant|demonstrates?|confirms?|so|if|says?|said|who|which|whom|before|after|when|until|while) "
 )
 FIRST_PERSON = re.compile(
     r"\b(?:i|i'm|i'd|i'll|i've|my|we|our|unable|inappropriate|appropriate|limits|topics?|subject|question|comment|discussed|ai)\b"
@@ -220,7 +223,9 @@ QUESTION_WITHIN = re.compile(
 """A stretch that is a question itself."""
 COUNTERFACTUAL = re.compile(r"\b(?:would|could|might) (?:\w+ )?have\b")
 """In a stretch itself: what did not happen."""
-NEGATOR = re.compile(r"\b(?:not|never|no|nobody|nothing|none|neither|cannot|nowhere)\b|n't\b")
+NEGATOR = re.compile(
+    r"(?<!\ba )(?<!\bthe )\b(?:not|never|no|nobody|nothing|none|neither|cannot|nowhere)\b|n't\b"
+)
 SUBJECT_HEAD = re.compile(
     r"(?:^|[,;:\u2014\"] ?|\bthat |\band |\bbut )(?:(?:the|a|an|this|that|these|those|such|any|so|all|old|young|poor|late|then|whole|entire|alleged|famous|great|big) ){0,3}\"?$"
 )
@@ -266,3 +271,9 @@ THERE_WAS_NONE = re.compile(r"\bnone\b(?! of (?:this|that|it))|\bno such\b")
 ONE_VERSION = re.compile(r"\b(?:some|one|certain|most|several)\b[^.;]{0,30}$")
 ANOTHER = re.compile(r"^[^.;]{0,40}?[,;] (?:others?|another|some|still others|yet others)\b")
 """Behind a stretch that is one of several versions."""
+DOUBTED = re.compile(
+    r"\b(?:supposed|credited|attributed|reputed|alleged\w*|claim\w*|often|said to|thought|believed|legend|popular|story|stories|they say|people (?:say|think|believe)|many (?:say|think|believe)|tabloids?|rumou?r\w*)\b"
+)
+"""Near a stretch: what is told is not believed by everybody."""
+IN_FACT = re.compile(r"^[\s\"'(\u2014]*(?:in (?:fact|truth|reality)|actually|the truth is)(?=[, ])")
+"""The beginning of what is told in place of it."""

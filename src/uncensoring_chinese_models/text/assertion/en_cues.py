@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 BEFORE = r"""
+negated complement ~ to ~  (?:deny|dispute|doubt)\b(?: that)? ~ (?:^|[,;:.!?])[\s"']*
 refusal open ~ avoid* refrain* steer stay keep ~ (?: from| clear of| away from| out of)?\b ~ \b(?:i|we) (?:\w+ )?(?:must|have to|should|will|try to|prefer to|need to|required to|asked to|told to|designed to|supposed to|trained to)[ ]
 nothing clause ~ not ~  (?:only|just|merely|simply|solely|least|long|surprising(?:ly)?|unusual(?:ly)?|uncommon|infrequently|without|<LAST>|to mention|for nothing|far from|unlike|un[a-z]+ed|alone|in (?:doubt|dispute|question)|forgotten|mean that \w+ (?:did not|didn't)|so much|because|all(?= of| (?:the )?<VALUE>))\b
 true complement ~ no ~  amount of \w+
@@ -82,13 +83,14 @@ so_called phrase ~ so-called self-styled soi-disant ~ -
 untrue complement ~ claim claims claimed say says said pretend pretends pretended report reports reported ~  (?:falsely|wrongly|mistakenly|erroneously|incorrectly)\b
 true complement ~ it ~ (?:'s| is| would be)(?: \w+ly)? (?:hard|difficult|impossible|wrong|absurd|foolish|dishonest|futile|useless|pointless|untenable|disingenuous) (?:to|for anyone to) (?:den(?:y|ies)|dispute|doubt|ignore|overlook|deny|hide)\b(?: the fact)?(?: that)?
 untrue complement ~ untrue false wrong incorrect mistaken erroneous inaccurate baseless unfounded groundless absurd misleading nonsense ridiculous ludicrous impossible ~ (?:, [^,<VALUE>]{1,40},)?(?: to (?:say|claim|suggest|assert|think|believe|state|speak|talk|call|assume|suppose|imply|maintain|put|give|date|place|set|write|describe|list|report|tell|pretend|teach|accuse|blame)\b)?(?: of)? that\b(?! is)| to (?:say|claim|suggest|assert|think|believe|state|speak|talk|call|assume|suppose|imply|maintain|put|give|date|place|set|write|describe|list|report|tell|pretend|teach|accuse|blame)\b
-untrue complement ~ untrue false wrong incorrect mistaken erroneous inaccurate baseless unfounded groundless bogus fake faked forged fabricated invented fictitious spurious phoney malicious slanderous doctored concocted debunked discredited sensational made-up non-existent nonexistent manufactured misguided staged ~ (?:,? (?:and )?[\w-]+){0,2}? <TALE>\b(?:,? [\w']+){0,6}? ?(?:<LINK>|:|,)(?: that)?
+untrue complement ~ untrue false wrong incorrect mistaken erroneous inaccurate baseless unfounded groundless bogus fake faked forged fabricated invented fictitious spurious phoney malicious slanderous doctored concocted debunked discredited sensational made-up non-existent nonexistent manufactured misguided staged ~ (?:,? (?:and )?[\w-]+){0,2}? <TALE>\b(?:,? (?!(?:came|was|were|is|are|had|has|did|went|got)\b)[\w']+){0,3}? ?(?:that|of|about|on|naming|saying|claiming|alleging|according to which|regarding|concerning|:|,)(?: that)?
 untrue phrase ~ fake faked forged fabricated invented fictitious bogus spurious imaginary made-up non-existent nonexistent concocted mythical ~ (?! (?:the|an?|his|their|its|her)\b)
 untrue complement ~ old tall fairy cock-and-bull urban ~  (?:wives'? |wife's )?(?:tales?|stor(?:y|ies)|legends?|myths?)(?: [\w']+){0,4}? (?:that|of|about)\b
 untrue complement ~ legend tale tales propaganda hearsay gossip ~  (?:that|to say)\b ~ (?:\bis|\bwas|'s|\bare)(?: [\w-]+){0,4}[ ]
 untrue complement ~ fiction myth lie hoax fabrication forgery falsehood invention slander smear canard fallacy misconception fantasy fairy-tale nonsense disinformation misinformation lies myths falsehoods slanders smears fabrications fictions error delusion hearsay ~ (?: [\w']+){0,4}? (?:<LINK>|is)(?: that)?\b|:
 untrue complement ~ fabricate fabricated fabricates fabricating invent invented invents inventing concoct concocted concocting forge forged falsify falsified make made making cook cooked dream dreamt spread spreading ~ (?= )(?: up)?(?= (?:the|a|an|such|this|lies|stories|reports|claims|rumou?rs|\w+ )*(?:stor(?:y|ies)|tales?|claims?|lies?|rumou?rs?|figures?|evidence|reports?|accounts?|numbers?|allegations?|document|list)\b)(?:(?: [\w']+){1,4}? (?:that|of|about))
 untrue complement ~ dispose disposed lay laid put gave give overturn overturned corrected exploded exploding demolished demolishing demolish rest scotched nailed punctured dispelled dispel dispels ~ (?: [\w']+){0,5}? (?:legend|myth|lie|stor(?:y|ies)|tale|notion|idea|claim|rumou?r|belief|fiction|fable|misconception|canard)s?\b(?: [\w']+){0,3}? (?:that|of|about)\b
+untrue complement ~ withdraw* retract* take takes took ~ (?: back)? (?:what|everything|anything|all|my \w+)\b[^.;<VALUE>]{0,40}?\b(?:about|on|of|that)\b
 untrue complement ~ retract retracted retracts withdrew withdraw withdrawn recanted disavowed renounced ~ (?: [\w']+){0,3}? <TALE>\b(?: [\w']+){0,3}? <LINK>\b(?: that)?
 untrue clause ~ made makes making make dreamed dreamt cooked thought ~  up(?: (?:the|an?|his|her|their|its|that|this|all))?(?= ?["]?<VALUE>)
 untrue clause ~ fabricated concocted ~ (?: (?:the|an?|his|her|their|its|that|this))?(?= ["]?<VALUE>)
@@ -110,7 +112,8 @@ nothing clause ~ claim claimed claims claiming ~ (?: (?:the|at least|more than|a
 true complement ~ rightly correctly truthfully ~  (?:claim|claims|claimed|say|says|said|point out|note|notes|noted)\b(?: that)?
 nothing clause ~ claim claims ~  (?:is|are|was) (?:\w+ )?(?:true|correct|accurate)
 nothing clause ~ claim claims claimed claiming ~  (?:by|over|on)\b|,
-said complement ~ claim claims claimed claiming ~ (?: that| of| about| to have| to)?
+said complement ~ claim claims claimed claiming ~  (?:that|of|about|to have|to be|to)\b
+said complement ~ claim claims claimed claiming ~ - ~ (?<!'s )(?<!s' )(?<!\btheir )(?<!\bits )(?<!\bofficial )(?<!\bthe )(?<!\bterritorial )(?<!\bthese )(?<!\bsuch )(?<!\bbaseless )(?<!\bcompeting )
 said complement ~ imply* speculate* conjecture* surmise* boast* brag* joke* guess* fancy* presume* theorise* theorize* posit* ~  (?:that|to have)\b
 said complement ~ hint* ~  (?:at|that)\b
 said complement ~ allege* purport* insinuate* contend* pretend* ~ (?: that| to have)?
@@ -125,16 +128,18 @@ said complement ~ tradition folklore story tale myth ~  has it\b(?: that)?
 said open ~ as ~  (?:the|one) (?:story|legend|tale|rumou?r|joke) (?:goes|has it|runs)\b
 said complement ~ banner banners leaflet leaflets wall walls placard placards poster posters graffiti slogan slogans sign signs pamphlet pamphlets caption headline headlines t-shirt chant chants flyer flyers sticker ~ (?: [\w']+){0,5}? (?:read|reads|reading|said|says|saying|bears?|bore|spoke|speaks?|proclaim\w*|carr(?:y|ies|ied)|declar\w+|show\w*|with the words?|had|demand\w*|announc\w+|scream\w*)\b(?: [\w']+){0,4}?[:,]?(?= ?\")|(?: [\w']+){0,3}? (?:spoke of|speaks? of|with the words?)\b
 said complement ~ shout shouted shouting chant chanted chanting scrawled painted sprayed graffitied ~ (?: [\w']+){0,4}?[:,]?(?= ?\")
-said complement ~ case view argument contention hypothesis thesis suspicion belief conviction position stance assertion implication complaint charge reading ~  (?:is|was|goes|went|runs|being|remains)(?: that|:)
+said complement ~ case view argument contention hypothesis thesis suspicion belief conviction position stance assertion implication complaint charge reading ~  (?:is|was|goes|went|runs|being|remains)(?: that|:) ~ (?:'s|s'|\bhis|\bher|\btheir|\bits|\bofficial|\bprosecution|\bdefen[cs]e|\bone|\banother|\bcommon|\bpopular|\bfirst|\bmain)(?: \w+)?[ ]
+said complement ~ faith dogma doctrine superstition creed ~ [^.;,<VALUE>]{0,30}? that\b
 said complement ~ insist* maintain* assert* aver* ~  that\b
 said complement ~ rumour rumours rumor rumors gossip speculation speculations allegation allegations accusation accusations insinuations legend propaganda hearsay talk whispers ~ (?: [\w']+){0,3}? (?:that|of|about|has it|have it|had it|says?|said|claims?|claimed|is that)\b(?: that)?| ?:|(?: [\w']+){0,2} (?:circulat\w+|spread|going round)\b(?: [\w']+){0,3}? (?:that|of|about)\b
 said complement ~ rumoured rumored supposed reputed ~ (?: to| that)\b
+said complement ~ said claimed suggested argued asserted hinted whispered held ~ (?: that| to have| to|,)+ ~ \b(?:is|are|was|were|been|be|it's)(?: (?:often|sometimes|widely|also|now|commonly|frequently|\w+ly))?[ ]
 said complement ~ imagine imagines imagined blame blames blamed suggested argued asserted hinted whispered claimed say says said saying believe believes think thinks tell tells told write writes wrote swear suggest suggests hold report reports reporting describe describes speak speaks talk talks post posted ~ (?: that| to have| of| about|,|:)* ~ (?<!will )(?<!can )\b<VAGUE> (?:(?:\w+|on|in|from) ){0,3}
 nothing clause ~ according ~  to (?:the )?law\b
 said open ~ according ~  to (?:\w+ ){0,3}<DISTRUSTED>\b
 said open ~ in ~  the (?:eyes|view|words|telling|imagination|narrative|propaganda|language|official telling) of\b
 said complement ~ could might may can ~ (?:, [^,]{1,20})?,? (?:argue|object|suppose|maintain|counter)(?: that)
-said complement ~ story version narrative tale theory line account ~ ,? (?:holds?|goes|that|has it|runs|is that|was that|is|was|here is)\b(?: that)? ~ (?:'s|s'|\bofficial|\bparty|\btheir|\bstate|\bgovernment|\bone|\banother|\bthe|\bpopular|\bcommon|\bconspiracy|\bthis)(?: \w+)?[ ]
+said complement ~ story version narrative tale theory line account ~ ,? (?:holds?|goes|that|has it|runs|is that|was that|is:|was:)\b(?: that)? ~ (?:'s|s'|\bofficial|\bparty|\btheir|\bstate|\bgovernment|\bone|\banother|\bthe|\bpopular|\bcommon|\bconspiracy|\bthis)(?: \w+)?[ ]
 party open ~ according ~  to (?:[\w'-]+ ){0,4}?<PARTY>\b
 party complement ~ say says said saying state states stated announce announced announces declare declared declares argue argues argued explain explained replied replies reply answered call calls called claimed respond responded believe believes reported reports concluded insisted wrote told tells ~ (?: that| reporters that)? ~ \b<PARTY>(?: [\w',-]+){0,5}[ ]
 nothing clause ~ whether ~  or not [^,]{1,60},
@@ -147,6 +152,7 @@ true clause ~ if ~ (?: only)?(?: [\w']+){1,5}? (?:had not|hadn't|had never|were 
 true clause ~ had ~ (?:n't| not)?(?: [\w']+){1,5}? (?:not|never)\b(?: been(?: for)?)? ~ ^[\"' ]*|,[ ]
 true complement ~ lying lie wrong dishonest remiss ~  (?:if|to|not to)\b[^:;.]{0,40}?(?:anything (?:other|else|but|less)|otherwise|den(?:y|ied)|pretend\w*|differently)\b(?: than(?: this)?)?:?
 condition complement ~ if ~ (?! (?:any|possible|only because|i (?:recall|remember)|you (?:look|want|read|ask|like|check|consult|count|prefer|must)|memory|anything))
+nothing clause ~ unless ~  (?:one|you|we) (?:counts?|includes?)
 condition complement ~ unless suppose supposing assuming assume imagine hypothetically ~ (?: that|,)*
 condition complement ~ provided ~  that\b
 condition complement ~ even ~  (?:if|supposing|assuming)\b
@@ -165,12 +171,14 @@ wish complement ~ hope hopes hoped hoping wish planned scheduled meant intended 
 wish complement ~ demand* request* recommend* require* petition* propose* order* beg* pray* ~  that\b
 wish clause ~ want* ~ (?= ?(?:the |a )?<VALUE>)
 wish clause ~ ask* plead* beg* press* campaign* appeal* clamour* ~  for\b
-wish complement ~ warn warns warned warning ~  (?:that|of)\b(?= [^.;]{0,60}\b(?:would|could|may|might|will)\b)
+wish clause ~ plan proposal idea intention aim goal scheme hope dream ambition project ~ ,? (?:was|is|had been|has been) to\b
+wish complement ~ warn warns warned warning ~  (?:that|of)\b(?= [^.,;]{0,60}\b(?:would|could|may|might|will)\b)
 wish complement ~ fear fears feared worried considering contemplating ~ (?= <VALUE>|ing )
 condition complement ~ let ~ (?: us)? (?:say|assume|suppose|imagine|pretend)\b(?: that|,)*
 condition open ~ for ~  the sake of (?:argument|the argument|illustration)
 wish complement ~ prepare prepared preparing agree agreed offered volunteered set poised about going likely ready ~  to\b
-wish clause ~ was were is are ~  to(?: have)?\b(?! (?:become|be (?:known|found)|die))
+wish clause ~ was were ~  to have\b
+wish clause ~ is are ~  to be\b
 wish clause ~ will shall ~ (?= (?:be|have|<VALUE>|\w+ ))(?! (?:find|see|note|recall|remember|never forget)) ~ (?<!\bi )(?<!\bwe )(?<!\byou )
 wish complement ~ perhaps maybe ~  (?:one day|some ?day)\b
 wish phrase ~ planned proposed intended scheduled would-be hypothetical expected draft ~ - ~ \b(?:the|an?|this|that|these|those|its|their|his|her)[ ]
@@ -189,9 +197,10 @@ refusal open ~ restricted forbidden prohibited barred prevented ~  from <TALK>in
 refusal open ~ guidelines policy policies rules instructions training programming design creators developers settings ~ (?: \w+){0,3}? (?:prevent|prohibit|forbid|do not|don't|does not|doesn't|bar|not to)\b ~ \b(?:my|our|the|content|usage) (?:\w+ )?
 negated exists ~ no not never nobody none nothing hardly ~ - ~ \bthere(?:'s|'re| is| are| was| were| has| have| had)?(?: been| simply| really| certainly| ever)* ?
 negated clause ~ not no never nobody none nowhere neither nor hardly scarcely rarely seldom nothing ~ -
-fiction open ~ novel film movie story game fiction play scenario screenplay timeline parody satire dream poem fable script thriller fantasy musical opera sketch ~ - ~ \b(?:in|for|of|from) (?:this|the|my|a|an|our|his|her|that|your)(?: [\w-]+){0,3}[ ]
+fiction open ~ novel film movie story game fiction play scenario screenplay timeline parody satire dream poem fable script thriller fantasy musical opera sketch ~ - ~ \b(?:in|for) (?:this|the|my|a|an|our|his|her|that|your)(?: [\w-]+){0,3}[ ]
 fiction open ~ fictional ~  (?:\w+ ){0,2}?(?:account|story|country|town|city|world|province|scenario|event|state|republic|kingdom)s?\b
 fiction open ~ novel story play poem game script screenplay ~  (?:opens?|begins?|starts?|ends?|tells?|is about|describes?|features?|follows?)\b ~ \b(?:my|our|this)(?: \w+)?[ ]
+fiction open ~ scene story novel chapter poem play passage tale sketch ~  (?:in which|where|about)\b ~ \b(?:writ|wrote|invent|compos|draft|imagin)\w*(?: \w+){0,4}[ ]
 fiction open ~ once ~  upon a time\b
 """
 """What stands before a value and reaches it."""
@@ -212,12 +221,13 @@ ignorance complement ~ remains remain ~  (?:to be seen|a mystery|a matter of \w+
 wish complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~  (?:only |merely |just )?(?:a plan|planned|proposed|intended|expected|a hope|a dream|a wish|hypothetical|fiction|part of (?:the|a|my) (?:story|plot|novel))\b
 denied complement ~ was were been is are ~ (?: \w+ly| firmly| long| since| always)? (?:denied|rejected|dismissed|disputed|contested)\b
 denied complement ~ was were been is are ~ (?: \w+ly| since| long)? (?:called|described|branded|labelled|labeled|dismissed|denounced|condemned|regarded|characteri[sz]ed|portrayed|treated)(?: [\w']+){0,4}? (?:as )?(?:\w+ ){0,3}?<UNTRUE>\b
-untrue complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ (?: (?!not\b|no\b|never\b)[\w'-]+){0,5}? <UNTRUE>\b
-untrue complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ (?: \w+){0,3}? (?:without (?:any |all |the slightest )?(?:basis|foundation|evidence|merit|substance|truth)|refuted|debunked|disproved|disproven|discredited|confused with|based on (?:a )?(?:lies|rumou?rs?|forger\w+|fabricat\w+)|made up|invented|fabricated|forged|not supported|contradicted|pulled out of thin air|out of thin air|never|contradicted|belied|at odds with|inconsistent with|incompatible with|lying|deceiving \w+|misinformed|misled|confus(?:ed|ing)|deluded|pulling your leg|making (?:it|this|that|things) up|exaggerating|out of date)\b
+untrue complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ (?: (?!(?:not|no|never|behind|by|for|of|against|about|in|on|with|to|from|because|after|under|used|part)\b)[\w'-]+){0,5}? <UNTRUE>\b
+untrue complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ (?: (?!(?:used|by|for|of|with|in|on)\b)\w+){0,3}? (?:without (?:any |all |the slightest )?(?:basis|foundation|evidence|merit|substance|truth)|refuted|debunked|disproved|disproven|discredited|confused with|based on (?:a )?(?:lies|rumou?rs?|forger\w+|fabricat\w+)|made up|invented|fabricated|forged|not supported|contradicted|pulled out of thin air|out of thin air|never|contradicted|belied|at odds with|inconsistent with|incompatible with|lying|deceiving \w+|misinformed|misled|confus(?:ed|ing)|deluded|pulling your leg|making (?:it|this|that|things) up|exaggerating|out of date)\b
 untrue complement ~ has have had ~ (?: \w+)? (?:swapped|confused|misread|misremembered|mixed up|transposed|miscounted|misunderstood|mistaken|got (?:it|that|the \w+) wrong|been (?:lied to|misled|misinformed|deceived|fooled|taken in)|lied|erred|made (?:a|an) (?:mistake|error|slip))\b
 refusal open ~ is are was ~  (?:off[- ]limits|taboo|beyond my|outside my|not for me|nothing i can)\b
 untrue complement ~ was were ~  (?:actually |in fact |really )?(?:shot|filmed|taken|made|recorded|staged|written|added|produced|edited)(?: \w+){0,3}? (?:in another \w+|elsewhere|years (?:earlier|later|before|after)|decades (?:earlier|later)|by (?:a|an) (?:forger|actor|hoaxer|comedian|satirist)\w*|after the (?:event|fact))\b
 untrue complement ~ is was are were ~  (?:nothing of the (?:sort|kind)|to (?:ignore|distort|deny|misread|falsify|slander|invert|twist|misunderstand)\b)
+weak complement ~ is was are were been ~ (?: (?:\w+ly|long|since|now))* (?:(?:laid|put) to rest|disposed of|scotched)\b
 untrue complement ~ exists existed exist lives lived happened happens ~  (?:only|solely|nowhere (?:but|except)|merely) in\b
 untrue complement ~ was were ~ (?: \w+ly)? (?:averted|prevented|called off|cancelled|canceled|abandoned|scrapped|shelved|aborted|foiled|thwarted)\b
 untrue complement ~ is was are were ~  (?:[\w-]+ ){0,3}(?:that|which) (?:\w+ ){0,3}?(?:plucked|made up|invented|dreamed up|dreamt up|conjured up|pulled|concocted|cooked up|fabricated|thought up)\b

@@ -104,12 +104,15 @@ class _State:
             self.is_so, self.stands_by = False, True
         elif kind in ("negated", "denied"):
             self.is_so = not self.is_so
+            self.is_judged = self.is_judged or kind == "denied"
         if kind in _OPEN or (kind == "party" and not self.is_so):
             self.stands_by, self.opened = False, kind
         elif kind == "true" and self.opened not in _LASTING:
             self.stands_by = True
 
     def _judge(self, kind: CueKind) -> None:
+        if self.is_judged and self.opened == "denied":
+            return  # `dismissed it as a lie`: the lie is theirs
         if not (self.is_judged and self.stands_by):
             self.is_so = not self.is_so
         self.stands_by = kind != "no_evidence" or not self.is_so

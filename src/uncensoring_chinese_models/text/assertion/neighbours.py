@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import islice
+from types import ModuleType
 
 from uncensoring_chinese_models.text.assertion import en, zh
 from uncensoring_chinese_models.text.assertion.refusals import refused_next
@@ -139,7 +140,7 @@ def _judged(sentence: Sentence, piece: FoldedText) -> Iterator[Operator]:
     """Yield how a clause or sentence judges the one before: taken back, left open or confirmed."""
     near = sentence.head[-_NEAR:] + sentence.rest[:_NEAR]
     for language in sentence.languages:
-        if language.ATTRIBUTED.search(near) and (found := language.CONTRADICTION.match(piece.text)):
+        if found := _contradicted(language, near, piece.text):
             yield Operator("retracted", piece.span(0, found.end()))
             return
         if found := language.CONFIRMATION.match(piece.text):
@@ -152,6 +153,16 @@ def _judged(sentence: Sentence, piece: FoldedText) -> Iterator[Operator]:
             refuted = language.THERE_WAS_NONE.search(piece.text, 0, end)
             yield Operator("refuted" if refuted else "retracted", piece.span(0, end))
             return
+
+
+def _contradicted(language: ModuleType, near: str, text: str) -> re.Match[str] | None:
+    """Return the words that contradict what somebody else said."""
+    found: re.Match[str] | None = None
+    if language.ATTRIBUTED.search(near):
+        found = language.CONTRADICTION.match(text)
+    if found is None and language.DOUBTED.search(near):
+        found = language.IN_FACT.match(text)
+    return found
 
 
 def _left_open(sentence: Sentence) -> Iterator[Operator]:

@@ -29,9 +29,14 @@ def _reaches(sentence: Sentence, cue: Cue) -> bool:
     between = sentence.text[cue.end : sentence.value]
     if between.rfind("(") > between.rfind(")"):
         return False  # it stands outside the parentheses that hold the stretch
-    if "," in between and _is_closed(sentence, cue, between):
+    if "," in sentence.text[_gap(cue) : sentence.value] and _is_closed(sentence, cue, between):
         return False
     return _is_subject(sentence, cue, between) or not _is_stopped(sentence, cue, between)
+
+
+def _gap(cue: Cue) -> int:
+    """Return where the words between a cue and the stretch begin: `he said,` may hold its comma."""
+    return cue.end - 1 if cue.kind == "said" else cue.end
 
 
 def _is_stopped(sentence: Sentence, cue: Cue, between: str) -> bool:
@@ -72,7 +77,7 @@ def _is_subject(sentence: Sentence, cue: Cue, between: str) -> bool:
 def _is_closed(sentence: Sentence, cue: Cue, between: str) -> bool:
     """Return whether the clause of a cue ends with its comma, before the stretch."""
     text = sentence.text
-    comma = text.index(",", cue.end)
+    comma = text.index(",", _gap(cue))
     prefix, head = text[: cue.start], text[: cue.end]
     opens = cue.kind != "condition" and cue.start < _OPENING_CHARS
     if opens and en.PARTICIPLE.match(text):
