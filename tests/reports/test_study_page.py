@@ -45,8 +45,8 @@ def test_real_runs_become_a_study(tmp_path):
     names = {path.relative_to(tmp_path / "out").as_posix() for path in paths}
     assert {"index.html", "figures/matrix.svg", "figures/matrix.png", "figures/matrix.csv"} <= names
     facts = (tmp_path / "out/tables/facts.csv").read_text("utf-8").splitlines()
-    # Of six texts two hold the figure, one of them after a "not", and one holds a decoy.
-    assert "lamps,pine,deepseek/deepseek-chat,en,undecided,1,user_persona,2,6,0.33" in facts[1]
+    # Of six texts two hold the figure, one of them after a "not", which denies it; one holds a decoy.
+    assert "lamps,pine,deepseek/deepseek-chat,en,undecided,1,user_persona,1,6,0.16" in facts[1]
     refusal = (tmp_path / "out/tables/withheld_texts.csv").read_text("utf-8")
     rate = audited.summary["rates"]["withheld"]["by_arm"]["user_persona"]
     assert f",audit,user_persona,1,{rate['successes']},{rate['n']}," in refusal
