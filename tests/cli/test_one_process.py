@@ -321,6 +321,36 @@ def test_run_whose_journal_was_emptied_is_not_resumed(tmp_path):
     assert requests_of(provider) == before
 
 
+@pytest.mark.parametrize("lost", ["removed", "emptied", "kept beside"])
+def test_judges_whose_journal_is_lost_are_not_paid_again(tmp_path, lost):
+    """Their judgements are there, or their answers under another name, so nothing is asked anew."""
+    with judging_provider() as provider:
+        run = probed(tmp_path, provider)
+        words = ("judge", run, judge_words(provider, "deepseek/deepseek-chat"))
+        run_here(tmp_path, *words)
+        journal = run.with_name(run.name + ".judged") / "journal.jsonl"
+        if lost == "emptied":
+            journal.write_bytes(b"")
+        elif lost == "removed":
+            journal.unlink()
+        else:
+            journal.rename(journal.with_name("journal.kept-1"))
+            for judgement in journal.parent.glob("*.judges.json"):
+                judgement.unlink()
+        before = requests_of(provider)
+        done = run_here(tmp_path, *words)
+        assert requests_of(provider) == before
+        for path in [*journal.parent.glob("*.judges.json"), *journal.parent.glob("*.kept-1")]:
+            assert path.name in done.stderr
+            path.unlink()
+        again = run_here(tmp_path, *words)
+
+    assert done.returncode == 4
+    assert "nothing was sent" in done.stderr
+    assert again.returncode == 0
+    assert requests_of(provider) > before
+
+
 def test_new_run_has_a_journal_from_the_start(tmp_path):
     """There is no moment at which a run directory has no journal to lock."""
     with audited_provider() as provider, provider.holding():

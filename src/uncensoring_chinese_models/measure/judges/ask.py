@@ -42,7 +42,7 @@ from uncensoring_chinese_models.models import (
     worst_case,
     wrap_client,
 )
-from uncensoring_chinese_models.runs import Journal, RunStore
+from uncensoring_chinese_models.runs import Journal, RunStore, is_set_aside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -187,6 +187,7 @@ def _add_where_kept(
 @contextmanager
 def _open(folder: Path, task: JudgeTask, config: AuditConfig, servers: Json) -> Iterator[Journal]:
     """Open and lock the journal beside the run, and record what is judged."""
+    _refuse_lost_journal(folder)
     process: Json = {"package_version": __version__, **servers, **task.as_json()}
     with closing(Journal.open(RunStore(folder).journal_path, utc_now)) as journal:
         if not journal.header:
@@ -200,3 +201,21 @@ def _open(folder: Path, task: JudgeTask, config: AuditConfig, servers: Json) -> 
                 "sent. Move the folder elsewhere, and run the same command again."
             )
         yield journal
+
+
+def _refuse_lost_journal(folder: Path) -> None:
+    """Refuse to pay for judgements again that are there, but not the answers that they rest on.
+
+    Raises:
+        RunStoreError: the message says what to do.
+    """
+    path = RunStore(folder).journal_path
+    names = sorted(each.name for each in folder.glob("*") if each != path)
+    kept = [name for name in names if is_set_aside(name)]
+    judged = [name for name in names if name.endswith(".judges.json")]
+    if (kept or judged) and not (path.exists() and path.stat().st_size):
+        instead = f"Rename {kept[-1]} to {path.name}" if kept else "Restore it from a backup"
+        raise RunStoreError(
+            f"{path} is missing or empty, and with it the answers of judges that were paid for; nothing "
+            f"was sent. {instead}, or remove {', '.join(kept + judged)} to pay for them again."
+        )
