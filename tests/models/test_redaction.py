@@ -256,6 +256,20 @@ async def test_key_in_parts_of_an_error_is_removed(form):
                 assert traces(left.encode(), KEY) == []
 
 
+async def test_thirds_of_a_key_in_the_fields_of_an_error_are_removed():
+    """Neither its message nor its type holds a part, though none of them is long enough by itself."""
+    told = {"message": f"begins {KEY[:13]}", "type": KEY[13:26], "raw": KEY[26:]}
+    with Provider() as provider:
+        async with reaching(provider) as api:
+            provider.echo = _answering(400, json.dumps({"error": told}))
+            with pytest.raises(ClientError) as caught:
+                await api.complete(call())
+
+    left = f"{caught.value.message} {caught.value.error_type} {caught.value.host_answer}"
+    assert "begins" in left
+    assert not any(KEY[at : at + 8] in left for at in range(len(KEY) - 7))
+
+
 async def test_key_in_tokens_is_removed():
     """Each token is one character of the key."""
     with saying(logprobs) as provider:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -252,6 +253,20 @@ def test_reservation_that_the_budget_does_not_compute_is_named(run, reserved):
     found = problems(run)
     assert len(found) == 1
     assert "reserve" in found[0]
+
+
+def test_reservation_that_fits_its_price_but_not_its_request_is_named(run):
+    """What is reserved is computed from the request again, not only from what the line says."""
+    header = json.loads((run / "journal.jsonl").read_bytes().partition(b"\n")[0])
+
+    def shrink(record):
+        rates = [Decimal(each) for each in header["prices"][record["role"]]]
+        usd = rates[2] + 10 * rates[0] + 5 * rates[1]
+        record["reserved"] = {"usd": str(usd), "tokens": 15, "output_tokens": 5}
+
+    forge(run, "sent", shrink, only=2)
+
+    assert any("reserves another amount than its request takes" in each for each in problems(run))
 
 
 def test_reservation_of_a_call_that_was_not_used_is_checked_by_its_limits(tmp_path):
