@@ -258,7 +258,7 @@ async def test_key_in_parts_of_an_error_is_removed(form):
 
 async def test_thirds_of_a_key_in_the_fields_of_an_error_are_removed():
     """Neither its message nor its type holds a part, though none of them is long enough by itself."""
-    told = {"message": f"begins {KEY[:13]}", "type": KEY[13:26], "raw": KEY[26:]}
+    told = {"message": f"begins {KEY[13:26]}", "type": KEY[26:], "raw": KEY[:13]}
     with Provider() as provider:
         async with reaching(provider) as api:
             provider.echo = _answering(400, json.dumps({"error": told}))
