@@ -257,15 +257,17 @@ async def test_key_in_parts_of_an_error_is_removed(form):
 
 
 async def test_thirds_of_a_key_in_the_fields_of_an_error_are_removed():
-    """Neither its message nor its type holds a part, though none of them is long enough by itself."""
-    told = {"message": f"begins {KEY[13:26]}", "type": KEY[26:], "raw": KEY[:13]}
+    """Its message, its type and what was written hold no part; none is long enough by itself."""
+    told = {"message": f"begins {KEY[26:]}", "type": KEY[:13]}
+    body = {"error": told, "choices": [{"message": {"content": KEY[13:26]}}]}
     with Provider() as provider:
         async with reaching(provider) as api:
-            provider.echo = _answering(400, json.dumps({"error": told}))
+            provider.echo = _answering(400, json.dumps(body))
             with pytest.raises(ClientError) as caught:
                 await api.complete(call())
 
-    left = f"{caught.value.message} {caught.value.error_type} {caught.value.host_answer}"
+    err = caught.value
+    left = f"{err.message} {err.error_type} {err.partial_text} {err.host_answer}"
     assert "begins" in left
     assert not any(KEY[at : at + 8] in left for at in range(len(KEY) - 7))
 
