@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -117,13 +118,9 @@ class OpenGate:
         """Let it begin."""
         return True
 
-    def is_cut_off(self, stage: str) -> bool:
+    def stage(self, name: str) -> AbstractContextManager[None]:
         """Have cut off nothing."""
-        return False
-
-    def cut_off(self, stage: str) -> None:
-        """Never be called."""
-        raise AssertionError(stage)
+        return nullcontext()
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
         """Allow the first one."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from typing import Any
 
 import pytest
 
+from tests.journals import records_of, write_records
+from tests.running import FOUR_ATTEMPTS
 from tests.support import audit_here, audited_provider
 from tests.varied_runs import KINDS, make_run
 from uncensoring_chinese_models import load_runs
@@ -180,6 +183,58 @@ def test_closing_turn_of_an_ending_that_did_not_last_is_known(tmp_path):
     assert {one.file for one in verify_run(stopped.folder).failures} == {
         f"auditor_turns/{turns[-1].name}"
     }
+
+
+STRICT: dict[str, Any] = {**CHEAP, "max_iterations": 5, "retries": FOUR_ATTEMPTS}
+
+
+@pytest.mark.parametrize(("tokens", "stage"), [(48_000, "turn"), (36_000, "closing")])
+def test_reply_that_was_paid_before_the_budget_ended_its_stage_is_kept(tmp_path, tokens, stage):
+    """An unusable reply, and then no money to ask again: its file follows from the journal."""
+    with audited_provider() as provider:
+        provider.fail("empty_text", api="chat", times=1, after=2)
+        provider.fail("json_truncated", api="chat", times=3, after=2)
+        run = audit_here(tmp_path, provider, budget={"max_tokens": tokens}, **STRICT)
+
+    decided = [each["name"] for each in records_of(run.folder) if each["type"] == "decision"]
+    assert f"cut/3/{stage}" in decided
+    assert (run.folder / "auditor_turns/003.failed-1.json").exists()
+    assert [str(one) for one in verify_run(run.folder).failures] == []
+
+
+def test_run_killed_after_the_budget_ended_a_stage_comes_to_the_same_end(tmp_path):
+    """Whatever was answered in the stage is read again: also that the schema was refused."""
+    with audited_provider() as provider:
+        provider.fail("400", api="chat", times=1, after=2)
+        provider.fail("json_truncated", api="chat", times=3, after=2)
+        run = audit_here(tmp_path, provider, budget={"max_tokens": 48_000}, **STRICT)
+        records = records_of(run.folder)
+        cut = next(at for at, each in enumerate(records) if each.get("name") == "cut/3/turn")
+        ends = []
+        for length in range(cut + 1, len(records)):
+            killed = shutil.copytree(run.folder, tmp_path / f"{length}" / run.folder.name)
+            write_records(killed, records[:length])
+            (killed / "summary.json").unlink()
+            budget = {"max_tokens": 48_000}
+            audit_here(tmp_path / f"{length}", provider, resume=killed, budget=budget, **STRICT)
+            ends.append(records_of(killed)[-1]["status"])
+            assert [str(one) for one in verify_run(killed).failures] == []
+
+    assert len(ends) > 1
+    assert set(ends) == {"budget"}
+
+
+def test_run_that_was_ending_and_got_more_money_holds(tmp_path):
+    """It was killed after its closing turn: with more money it goes on, and that turn is not asked."""
+    with audited_provider() as provider:
+        settings = {**CHEAP, "max_iterations": 6}
+        run = audit_here(tmp_path, provider, budget={"max_usd": 0.12}, **settings)
+        write_records(run.folder, records_of(run.folder)[:-1])
+        (run.folder / "summary.json").unlink()
+        again = audit_here(tmp_path, provider, budget={"max_usd": 9}, resume=run.folder, **settings)
+
+    assert (run.summary["status"], again.summary["status"]) == ("budget", "max_iterations")
+    assert [str(one) for one in verify_run(run.folder).failures] == []
 
 
 def test_prompt_file_that_was_changed_is_refused_on_resume(tmp_path):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from uncensoring_chinese_models.domain import MAX_PROBE_BYTES, CallKey
-from uncensoring_chinese_models.errors import BudgetExceededError
 from uncensoring_chinese_models.models import Need, body_bytes, canary_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from uncensoring_chinese_models.audit.prompt import AuditorPrompt, Step
     from uncensoring_chinese_models.config import AuditConfig
@@ -32,21 +31,13 @@ class AuditBudget:
         needs, closing = iteration_needs(self.config, self.prompt, self.sampler, history)
         return self.gate.may_begin(len(history) + 1, needs, closing)
 
-    @contextmanager
-    def stage(self, name: str, history: Sequence[Step]) -> Iterator[None]:
-        """Run one stage of the next iteration, unless the budget stopped it before.
+    def stage(self, name: str, history: Sequence[Step]) -> AbstractContextManager[None]:
+        """Run one stage of the next iteration, as far as the budget covered it before.
 
         Raises:
             BudgetExceededError: the budget stops this stage now, or stopped it in an earlier process.
         """
-        key = f"{len(history) + 1}/{name}"
-        if self.gate.is_cut_off(key):
-            raise BudgetExceededError("the budget did not cover this before")
-        try:
-            yield
-        except BudgetExceededError:
-            self.gate.cut_off(key)
-            raise
+        return self.gate.stage(f"{len(history) + 1}/{name}")
 
 
 def iteration_needs(

@@ -8,6 +8,7 @@ follows from its tokens and the price, else counts as its worst case.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_UP, Decimal
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from uncensoring_chinese_models.domain import Reply, Reservation, Usage
 from uncensoring_chinese_models.errors import BudgetExceededError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from uncensoring_chinese_models.config import Budget
     from uncensoring_chinese_models.domain import Attempt, Call, Json, Price
@@ -130,6 +131,8 @@ class BudgetMeter:
     _reserved_tokens: int = 0
     _closing: Reservation = field(default_factory=lambda: Reservation(Decimal(0), 0))
     _has_unknown_cost: bool = False
+    closed: bool = False
+    """Whether nothing may be reserved: the budget ended this stage of the run in an earlier process."""
 
     def charge_past(self, attempts: Iterable[Attempt]) -> None:
         """Count what earlier processes spent on this run."""
@@ -155,7 +158,7 @@ class BudgetMeter:
 
     def reserve(self, amount: Reservation, *, closing: bool) -> None:
         """Reserve the amount, or raise BudgetExceededError."""
-        if not self.covers(amount, closing=closing):
+        if self.closed or not self.covers(amount, closing=closing):
             raise BudgetExceededError("the budget does not cover this call; it was not sent")
         self._reserved_usd += amount.usd or Decimal(0)
         self._reserved_tokens += amount.tokens
@@ -215,13 +218,17 @@ class BudgetGate:
             )
         )
 
-    def is_cut_off(self, stage: str) -> bool:
-        """Return whether the budget ended this stage earlier."""
-        return self.decisions.has_decided(f"cut/{stage}")
-
-    def cut_off(self, stage: str) -> None:
-        """Record that the budget ended this stage."""
-        self.decisions.decide(f"cut/{stage}", lambda: False)
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Record if the budget ends this stage; once it has, only recorded answers are given in it."""
+        self.budget.closed = self.decisions.has_decided(f"cut/{name}")
+        try:
+            yield
+        except BudgetExceededError:
+            self.decisions.decide(f"cut/{name}", lambda: False)
+            raise
+        finally:
+            self.budget.closed = False
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:
         """Return the first limit on shown texts with which the budget covers the closing request."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from uncensoring_chinese_models.domain import Call, Reply, Reservation, Role
     from uncensoring_chinese_models.errors import ClientError
@@ -101,12 +102,8 @@ class Gate(Protocol):
         """Return whether the budget covers this iteration and the closing request after it."""
         ...
 
-    def is_cut_off(self, stage: str) -> bool:
-        """Return whether the budget ended this stage earlier."""
-        ...
-
-    def cut_off(self, stage: str) -> None:
-        """Record that the budget ended this stage."""
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Record if the budget ends this stage; once it has, only recorded answers are given in it."""
         ...
 
     def closing_limit(self, iteration: int, options: Mapping[int, Need]) -> int:

@@ -125,10 +125,10 @@ async def _score(parts: Parts, record: RunRecord, notify: Notify) -> None:
     notify(Notice(f"Scoring {len(facts.facts)} facts by likelihood."))
     scored = None
     try:
-        if not parts.gate.is_cut_off(_SCORING):
+        with parts.gate.stage(_SCORING):
             scored = await score_facts(parts.config, facts, parts.target, Sampler(parts.config))
     except BudgetExceededError:
-        parts.gate.cut_off(_SCORING)
+        pass  # it is recorded
     if scored is None:
         detail = "the budget did not cover scoring by likelihood"
         record.ended = AuditEnding("budget", detail)

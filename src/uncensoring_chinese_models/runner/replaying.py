@@ -17,6 +17,7 @@ from uncensoring_chinese_models.audit import BUILT_IN, servers_of
 from uncensoring_chinese_models.config import AuditConfig, file_told, parse_mapping
 from uncensoring_chinese_models.domain import Reply
 from uncensoring_chinese_models.errors import (
+    BudgetExceededError,
     CorruptRunError,
     FailedCheckError,
     NotRecordedError,
@@ -161,9 +162,10 @@ async def _replay(
     store = MemoryStore({"config.yaml": config_yaml, "journal.jsonl": content})
     store.config_sha256 = journal.header.get("config_sha256")
     replayed.files = store.files
-    recorded = Journaled(EndOfRecord(), journal, InFlight())
+    budget = BudgetMeter(config.budget)
+    recorded = Journaled(EndOfRecord(budget), journal, InFlight())
     auditor = recorded if instead is None else instead(config)
-    gate = RecordedGate(BudgetMeter(config.budget), NO_PRICES, journal, replayed.needs)
+    gate = RecordedGate(budget, NO_PRICES, journal, replayed.needs)
 
     def watch(_: AuditEvent) -> None:
         replayed.files_of_events = len(store.files)
@@ -239,8 +241,13 @@ class RecordedGate(BudgetGate):
 class EndOfRecord:
     """The client of a replay: it answers nothing."""
 
+    def __init__(self, budget: BudgetMeter | None = None) -> None:
+        self._budget = budget
+
     async def complete(self, call: Call) -> Reply:
-        """Raise an error that names the missing answer."""
+        """Raise an error that names the missing answer, unless the budget did not cover the call."""
+        if self._budget is not None and self._budget.closed:
+            raise BudgetExceededError("the budget did not cover this call")
         raise NotRecordedError(f"the answer to call {call.key}")
 
 
@@ -257,6 +264,10 @@ class Recording(Journal):
         """The last line in which the run was resumed to repeat calls."""
         self._resumed_at = 0
         """The last line in which it was resumed at all."""
+        self._refused_at: dict[str, int] = {}
+        """Where the budget refused an iteration."""
+        self._revoked: list[tuple[int, int]] = []
+        """Where it did, and where it covered the same iteration later: between them the run was ending."""
         self._asks_budget = False
         """Whether the replay came to the first iteration, which comes after the doctor."""
 
@@ -299,6 +310,7 @@ class Recording(Journal):
 
         A resumed run may ask other calls than before, and a stage that the budget cut off is passed
         over. One that was resumed with the doctor, and stopped before it was done, asks nothing else.
+        One that had begun to end for its budget, and was resumed with more, does not end there.
         """
         since = self.went_on_at if self._asks_budget else self._resumed_at
         cut = [name.split("/", 2)[1:] for name in self._decisions if name.startswith("cut/")]
@@ -310,6 +322,7 @@ class Recording(Journal):
             and "/doctor/" not in name  # resuming may switch the doctor off
             and not self._was_refused_canary(name)
             and not any(_is_of_stage(name, *stage) for stage in cut)
+            and not any(first < self._sent[name][-1].line < last for first, last in self._revoked)
         }
 
     def _was_refused_canary(self, name: str) -> bool:
@@ -364,6 +377,10 @@ class Recording(Journal):
             prices = prices_from_json(self.process.get("prices") or {})
             sent = _Sent(number, record["request"], reserved, prices)
             self._sent.setdefault(record["call"], []).append(sent)
+        elif record["type"] == "decision" and record["value"] is False:
+            self._refused_at[record["name"]] = number
+        elif record["type"] == "decision" and record["name"] in self._refused_at:
+            self._revoked.append((self._refused_at.pop(record["name"]), number))
         elif record["type"] == "resumed":
             self._resumed_at = number
             self.went_on_at = number if record["goes_on"] else self.went_on_at
