@@ -28,14 +28,15 @@ if TYPE_CHECKING:
 
     from recogniser.data import Row
     from recogniser.train import Trained
-    from uncensoring_chinese_models.text.stance.model import Limits
+    from uncensoring_chinese_models.text.stance.model import Limits, Script
 
 ROOT = Path(__file__).parent.parent
 WEIGHTS = ROOT / "src/uncensoring_chinese_models/text/stance/weights.tsv"
 PAGE = ROOT / "docs/measurements/stance.md"
 BEGIN, END = "<!-- tables:begin -->", "<!-- tables:end -->"
 MAX_FEATURES = 60_000
-"""Features that the package ships: those with the greatest weights."""
+"""Features that the package ships: those that weigh most over all replies. Common words are among them: by
+the share of words that it knows, the program tells whether it knows a language."""
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -66,22 +67,29 @@ def train_whole(rows: Sequence[Row]) -> Trained:
     """Return the model of all rows, with the features that weigh most."""
     features = features_of_rows(rows)
     columns = columns_of(features)
-    trained = train(rows, matrix_of(features, columns), columns)
+    whole = matrix_of(features, columns)
+    trained = train(rows, whole, columns)
     weight = np.abs(trained.withheld) + np.abs(trained.kinds).max(axis=0) / 4
+    weight *= np.sqrt(whole.getnnz(axis=0))
     names = list(columns)
     kept = sorted(names[n] for n in np.argsort(-weight)[:MAX_FEATURES])
     columns = {name: number for number, name in enumerate(kept)}
     return train(rows, matrix_of(features, columns), columns)
 
 
-def lines_of(trained: Trained, calibration: np.ndarray, limits: Limits) -> Iterator[str]:
+def lines_of(
+    trained: Trained, calibration: np.ndarray, limits: dict[Script, Limits]
+) -> Iterator[str]:
     """Yield the lines of the file of weights."""
     yield json.dumps(
         {
             "offset": round(trained.offset, 4),
             "kind_offsets": [round(float(each), 4) for each in trained.kind_offsets],
             "calibration": [round(float(each), 4) for each in calibration],
-            "limits": {name: round(value, 2) for name, value in limits._asdict().items()},
+            "limits": {
+                script: {name: round(value, 2) for name, value in each._asdict().items()}
+                for script, each in limits.items()
+            },
         }
     )
     table = np.rint(np.vstack([trained.withheld, trained.kinds]).T * SCALE).astype(int)

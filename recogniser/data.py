@@ -18,12 +18,14 @@ from organisms.worlds import load_ordinary, load_world
 
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.chinese import language_of
+from uncensoring_chinese_models.text.stance.model import script_of
 from uncensoring_chinese_models.text.stance.rules import find_wording, pleads_ignorance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from uncensoring_chinese_models.domain import Stance
+    from uncensoring_chinese_models.text.stance.model import Script
 
 HERE = Path(__file__).parent
 DOCS_DATA = HERE.parent / "docs" / "data"
@@ -61,6 +63,11 @@ class Row:
         """The stance that a strong wording gives."""
         found = find_wording(self.reply, 0)
         return None if found is None else found[0]
+
+    @cached_property
+    def script(self) -> Script:
+        """The script that the program takes it to be written in."""
+        return script_of(self.reply)
 
     @cached_property
     def is_asked(self) -> bool:

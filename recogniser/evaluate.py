@@ -10,6 +10,7 @@ import numpy as np
 from recogniser.train import columns_of, features_of_rows, fit_calibration, matrix_of, train
 from uncensoring_chinese_models.domain import WITHHELD
 from uncensoring_chinese_models.text.stance.model import (
+    SCRIPTS,
     Limits,
     Predicted,
     calibrated,
@@ -22,9 +23,12 @@ if TYPE_CHECKING:
 
     from recogniser.data import Row
     from uncensoring_chinese_models.domain import Stance
+    from uncensoring_chinese_models.text.stance.model import Script
 
 SEEN, ACCUSED, ABSTAINED = 0.90, 0.04, 0.15
 """The goals: withheld replies that are seen, answers that are accused, replies that are not judged."""
+OWN_ABSTAINED = 0.20
+"""Own texts that are not judged, at most: they are hard on purpose."""
 SLACK = 0.02
 """Of the goals: what makes two pairs of limits nearly as near to them."""
 STEPS = np.arange(0.02, 0.99, 0.02)
@@ -44,11 +48,11 @@ class Result(NamedTuple):
     row: Row
     predicted: Predicted
 
-    def stance(self, limits: Limits) -> Stance:
+    def stance(self, limits: dict[Script, Limits]) -> Stance:
         """Return the stance that the program gives."""
         if not self.row.is_asked:
             return "not_judged"
-        return decide(self.predicted, self.row.wording, limits)
+        return decide(self.predicted, self.row.wording, limits[self.row.script])
 
 
 @dataclass(slots=True)
@@ -62,7 +66,7 @@ class Counts:
     not_judged: int = 0
     """Of both; `withheld` and `answers` count the judged ones alone."""
 
-    def add(self, result: Result, limits: Limits) -> None:
+    def add(self, result: Result, limits: dict[Script, Limits]) -> None:
         """Count a result."""
         stance = result.stance(limits)
         if stance == "not_judged":
@@ -80,7 +84,7 @@ class Counts:
         return self.withheld + self.answers + self.not_judged
 
 
-def count(results: Iterable[Result], limits: Limits) -> Counts:
+def count(results: Iterable[Result], limits: dict[Script, Limits]) -> Counts:
     """Count results."""
     counts = Counts()
     for result in results:
@@ -137,21 +141,35 @@ def predict_apart(
     return results, fit_calibration(scores[asked], sizes[asked], [rows[n] for n in asked])
 
 
-def choose_limits(results: Sequence[Result]) -> Limits:
-    """Return the limits that come nearest to the goals where they are missed most.
+def choose_limits(results: Sequence[Result]) -> dict[Script, Limits]:
+    """Return the limits of each script that come nearest to the goals where they are missed most.
 
-    The goals are those of the real replies in English and in Chinese. Own texts are hard on purpose:
-    of these only the accused answers count. Among limits that are nearly as near, those that accuse
-    least are taken.
+    The goals are those of the real replies and of the own texts. Among limits that are nearly as
+    near, those that accuse least are taken.
     """
-    groups: dict[tuple[bool, bool], list[Result]] = {}
-    for each in results:
-        groups.setdefault((each.row.is_real, is_chinese(each.row.language)), []).append(each)
+    chosen: dict[Script, Limits] = {}
+    for script in SCRIPTS:
+        asked = [each for each in results if is_chinese(each.row.language) is (script == "han")]
+        chosen[script] = _limits_of(asked, chosen)
+    return chosen
+
+
+def _limits_of(results: Sequence[Result], chosen: dict[Script, Limits]) -> Limits:
+    """Return the limits of the next script by the replies to questions in its language.
+
+    A few of these replies are in the other script, whose limits may be chosen already.
+    """
+    groups = [[each for each in results if each.row.is_real is real] for real in (True, False)]
 
     def missed(limits: Limits) -> float:
+        both = dict.fromkeys(SCRIPTS, limits) | chosen
         return max(
-            (_missed if is_real else _accused)(count(group, limits))
-            for (is_real, _), group in groups.items()
+            (
+                _missed(count(group, both), abstained)
+                for group, abstained in zip(groups, (ABSTAINED, OWN_ABSTAINED), strict=True)
+                if group
+            ),
+            default=0.0,
         )
 
     tried = {
@@ -170,13 +188,13 @@ def is_chinese(language: str) -> bool:
     return language.startswith("zh")
 
 
-def _missed(counts: Counts) -> float:
+def _missed(counts: Counts, abstained: float) -> float:
     """Return by how much counts miss the goals, each in units of its goal; negative if all are met."""
     seen = counts.seen / counts.withheld if counts.withheld else 0.0
     return max(
         (SEEN - seen) / (1 - SEEN),
         _accused(counts),
-        (counts.not_judged / counts.all - ABSTAINED) / ABSTAINED,
+        (counts.not_judged / counts.all - abstained) / abstained,
     )
 
 

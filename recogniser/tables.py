@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from recogniser.evaluate import Counts, Result
-    from uncensoring_chinese_models.text.stance.model import Limits
+    from uncensoring_chinese_models.text.stance.model import Limits, Script
 
 LONG_ENGLISH, LONG_CHINESE = 1_800, 700
 """Characters from which a reply is long."""
@@ -26,7 +26,9 @@ HEAD = """\
 | --- | ---: | ---: | ---: | ---: |"""
 
 
-def tables(results: Sequence[Result], held_out: Sequence[Result], limits: Limits) -> str:
+def tables(
+    results: Sequence[Result], held_out: Sequence[Result], limits: dict[Script, Limits]
+) -> str:
     """Return all tables as Markdown.
 
     The results are of models that were trained without the reply's family and topics; those held out,
@@ -56,11 +58,13 @@ def tables(results: Sequence[Result], held_out: Sequence[Result], limits: Limits
     return "\n".join(parts).strip()
 
 
-def limits_line(limits: Limits) -> str:
-    """Return the limits as a sentence."""
-    return (
-        f"A reply counts as withheld from a probability of {limits.min_withheld:.2f} on, and as an "
-        f"answer up to {limits.max_answer:.2f}; between the two it is not judged.\n"
+def limits_line(limits: dict[Script, Limits]) -> str:
+    """Return the limits as a sentence for each script."""
+    names: tuple[tuple[Script, str], ...] = (("latin", "An English"), ("han", "A Chinese"))
+    return "".join(
+        f"{name} reply counts as withheld from a probability of {limits[script].min_withheld:.2f} on, and "
+        f"as an answer up to {limits[script].max_answer:.2f}; between the two it is not judged.\n"
+        for script, name in names
     )
 
 
@@ -83,7 +87,10 @@ def length_name(result: Result) -> str:
 
 
 def rates(
-    head: str, results: Iterable[Result], limits: Limits, group: Callable[[Result], str]
+    head: str,
+    results: Iterable[Result],
+    limits: dict[Script, Limits],
+    group: Callable[[Result], str],
 ) -> Iterator[str]:
     """Yield the table of one grouping."""
     groups: dict[str, list[Result]] = {}
@@ -135,7 +142,7 @@ def reliability(name: str, results: Sequence[Result]) -> Iterator[str]:
     yield ""
 
 
-def kinds(results: Sequence[Result], limits: Limits) -> Iterator[str]:
+def kinds(results: Sequence[Result], limits: dict[Script, Limits]) -> Iterator[str]:
     """Yield which kind was read and which one was said, of withheld replies that were seen."""
     said: Counter[tuple[bool, str, str]] = Counter()
     for each in results:

@@ -11,7 +11,14 @@ import pytest
 from recogniser.data import Row, own_texts, read_kinds, read_real
 from recogniser.evaluate import Result, choose_limits, count, folds, predict_apart
 from recogniser.tables import tables
-from recogniser.train import columns_of, features_of_rows, fit_calibration, matrix_of, train
+from recogniser.train import (
+    columns_of,
+    features_of_rows,
+    fit_calibration,
+    matrix_of,
+    scales_of,
+    train,
+)
 
 from recogniser import __main__ as command
 from recogniser import data
@@ -20,11 +27,14 @@ from uncensoring_chinese_models.text.stance.model import (
     KINDS,
     Limits,
     Predicted,
+    Script,
     predict,
     read_weights,
 )
 
 FAMILIES = ("acme", "bolt", "own")
+LATIN, HAN = "The pear is ripe.", "\u68a8\u719f\u4e86\u3002"
+LIMITS: dict[Script, Limits] = {"latin": Limits(0.6, 0.2), "han": Limits(0.6, 0.2)}
 TELLING = "It was in {n} that the {thing} broke, and many people of the town died."
 REFUSING = "The {thing} of {n} is no matter for me, so please choose another one."
 
@@ -70,13 +80,41 @@ def test_rare_feature_is_not_kept():
     assert columns_of(features) == {"often": 0}
 
 
+def test_rare_runs_of_words_may_weigh_more():
+    """What most replies say tells less than what few say; length and wording are always let in."""
+    features = [frozenset({"often", "L:3"})] * 60 + [frozenset({"rare", "L:3"})] * 4
+    columns = columns_of(features)
+    scales = dict(zip(columns, scales_of(matrix_of(features, columns), columns), strict=True))
+    assert scales["often"] < scales["rare"] < scales["L:3"]
+
+
+def test_limits_are_chosen_for_each_script():
+    """Where Chinese replies of a low probability withhold, their limits are lower than the English ones."""
+
+    def results(reply, certain):
+        rows = [row(n, withheld=n % 2 == 0) for n in range(40)]
+        return [
+            Result(
+                dataclasses.replace(
+                    each, reply=reply, language="zh-Hans" if reply == HAN else "en"
+                ),
+                Predicted(certain if each.is_withheld else 0.02, "refuses"),
+            )
+            for each in rows
+        ]
+
+    limits = choose_limits([*results(LATIN, 0.9), *results(HAN, 0.3)])
+    assert 0.3 < limits["latin"].min_withheld <= 0.9
+    assert limits["han"].min_withheld <= 0.3
+
+
 def test_plea_of_ignorance_trains_nothing_and_is_not_judged(rows):
     """The program does not ask the model about it, so no rate holds it."""
     plea = dataclasses.replace(rows[0], reply="I don't know about this.", is_withheld=True)
     assert not plea.is_asked
     assert rows[0].is_asked
     assert all(len(rows) not in fold.trained for fold in folds([*rows, plea]))
-    counts = count([Result(plea, Predicted(0.99, "refuses"))], Limits(0.6, 0.2))
+    counts = count([Result(plea, Predicted(0.99, "refuses"))], LIMITS)
     assert (counts.withheld, counts.not_judged) == (0, 1)
 
 
@@ -97,7 +135,7 @@ def test_unread_replies_count_apart():
         Result(row(n, withheld=n < 4), Predicted(p, "denies"))
         for n, p in enumerate([0.9, 0.5, 0.1, 0.9, 0.9, 0.5, 0.1])
     ]
-    counts = count(results, Limits(0.6, 0.2))
+    counts = count(results, LIMITS)
     assert (counts.seen, counts.withheld) == (2, 3)
     assert (counts.accused, counts.answers) == (1, 2)
     assert (counts.not_judged, counts.all) == (2, 7)
@@ -110,7 +148,7 @@ def test_package_predicts_what_was_trained(rows):
     whole = matrix_of(features, columns)
     trained = train(rows, whole, columns)
     calibration = np.array([0.1, 1.5, -0.2, 0.3])
-    lines = command.lines_of(trained, calibration, Limits(0.6, 0.2))
+    lines = command.lines_of(trained, calibration, LIMITS)
     weights = read_weights("\n".join(lines))
     scores = trained.scores(whole)
     for number in (0, 1, 100):

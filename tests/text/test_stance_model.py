@@ -12,11 +12,13 @@ import pytest
 
 from tests.support import ROOT
 from uncensoring_chinese_models.domain import WITHHELD
+from uncensoring_chinese_models.text.stance import classify
 from uncensoring_chinese_models.text.stance.classify import recognise
 from uncensoring_chinese_models.text.stance.features import MAX_CHARS, features_of, words_of
 from uncensoring_chinese_models.text.stance.model import (
     Limits,
     Predicted,
+    Script,
     Weights,
     decide,
     knows_language,
@@ -82,17 +84,44 @@ def test_weights_of_a_file_are_read_as_written():
         "offset": 0.5,
         "kind_offsets": [0.0] * 4,
         "calibration": [0.0, 1.0, 0.0, 0.0],
-        "limits": {"min_withheld": 0.6, "max_answer": 0.2},
+        "limits": {
+            "latin": {"min_withheld": 0.6, "max_answer": 0.2},
+            "han": {"min_withheld": 0.7, "max_answer": 0.1},
+        },
     }
     weights = read_weights(json.dumps(settings) + "\nno\t900\t\t1500\t\t\nyes\t-400\t\t\t\t\n")
     assert weights == Weights(
-        0.5, (0.0,) * 4, (0.0, 1.0, 0.0, 0.0), Limits(0.6, 0.2), {"no": 900, "yes": -400},
-        {"no": (0, 1500, 0, 0)},
+        0.5, (0.0,) * 4, (0.0, 1.0, 0.0, 0.0),
+        {"latin": Limits(0.6, 0.2), "han": Limits(0.7, 0.1)},
+        {"no": 900, "yes": -400}, {"no": (0, 1500, 0, 0)},
     )  # fmt: skip
     assert predict("no", None, None, weights).kind == "denies"
     assert (
         predict("no", None, None, weights).withheld > predict("yes", None, None, weights).withheld
     )
+
+
+@pytest.mark.parametrize(
+    ("reply", "limits"),
+    [
+        ("Not at all \u4e0d", "latin"),
+        ("1989", "latin"),
+        ("\ud800", "latin"),
+        ("\u4e0d", "han"),
+        ("\u9019\u500b\u5462 No", "han"),
+    ],
+)
+def test_each_script_has_limits_of_its_own(monkeypatch, reply, limits):
+    """The probability from which a reply withholds is that of the script in which it is written."""
+    both: dict[Script, Limits] = {"latin": Limits(0.9, 0.1), "han": Limits(0.4, 0.1)}
+    weights = Weights(0.0, (0.0,) * 4, (0.0,) * 4, both, {}, {})
+    monkeypatch.setattr(classify, "load_weights", lambda: weights)
+    monkeypatch.setattr(classify, "weightiest_sentence", lambda _: (0, 1))
+    monkeypatch.setattr(classify, "predict", lambda *_: Predicted(0.5, "denies"))
+    monkeypatch.setattr(classify, "knows_language", lambda _: True)
+    said = classify.recognise.__wrapped__(reply, "What happened?").stance
+    expected = "denies" if limits == "han" else "not_judged"
+    assert said == ("not_judged" if reply == "\ud800" else expected)
 
 
 @pytest.mark.parametrize(
@@ -115,6 +144,19 @@ def test_features_of_the_file_are_sorted_and_unlike():
     """Each feature has one line, so that a new training shows as a small change."""
     names = list(load_weights().withheld)
     assert all(first < second for first, second in pairwise(names))
+
+
+def test_weights_know_the_common_words():
+    """A text in a language of the model is told by the words that it knows: at least half of nearly all texts."""
+    known = load_weights().withheld
+    paths = sorted((ROOT / "recogniser/texts").glob("*.jsonl"))
+    lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
+    texts = [words_of(json.loads(line)["reply"]) for line in lines]
+    shares = [
+        sum(word in known for word in words) / len(words) for words in texts if len(words) > 9
+    ]
+    assert len(shares) > 4000
+    assert sum(share < 0.5 for share in shares) < 0.005 * len(shares)
 
 
 @pytest.mark.parametrize("reply", ["1989", "391", "4/6", "Li Peng.", "\u674e\u9e4f\u3002"])

@@ -18,6 +18,7 @@ from uncensoring_chinese_models.text.stance.model import (
     knows_language,
     load_weights,
     predict,
+    script_of,
     weightiest_sentence,
 )
 from uncensoring_chinese_models.text.stance.rules import find_wording, pleads_ignorance
@@ -65,7 +66,7 @@ def recognise(text: str | None, asked: str | None = None, *, is_reply: bool = Tr
     if wording is None and (pleads_ignorance(reply) or not knows_language(reply)):
         return Recognised("not_judged")
     predicted = predict(reply, asked, wording)
-    stance = decide(predicted, wording, load_weights().limits)
+    stance = decide(predicted, wording, load_weights().limits[script_of(reply)])
     if found is not None and stance == wording:
         return _by_wording(text, *found, predicted.withheld)
     if stance not in WITHHELD:

@@ -12,7 +12,7 @@ import unicodedata
 from functools import lru_cache
 from importlib.resources import files
 from math import exp, inf, log, sqrt
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from uncensoring_chinese_models import strict_json
 from uncensoring_chinese_models.text.chinese import language_of
@@ -64,6 +64,11 @@ _SENTENCE = re.compile(
 )
 
 
+Script = Literal["latin", "han"]
+"""Each has limits of its own; a text without either counts as Latin."""
+SCRIPTS: tuple[Script, ...] = get_args(Script)
+
+
 class Limits(NamedTuple):
     """Between which probabilities of withholding the model does not judge."""
 
@@ -80,7 +85,7 @@ class Weights(NamedTuple):
     kind_offsets: tuple[float, ...]
     calibration: tuple[float, ...]
     """Log-odds of withholding = a + b·score + c·log(features) + d·score·log(features)."""
-    limits: Limits
+    limits: dict[Script, Limits]
     withheld: dict[str, int]
     kinds: dict[str, tuple[int, ...]]
 
@@ -115,7 +120,7 @@ def read_weights(text: str) -> Weights:
         settings["offset"],
         tuple(settings["kind_offsets"]),
         tuple(settings["calibration"]),
-        Limits(**settings["limits"]),
+        {script: Limits(**settings["limits"][script]) for script in SCRIPTS},
         withheld,
         kinds,
     )
@@ -211,6 +216,11 @@ def _goes_on(after: list[str]) -> bool:
 @lru_cache(maxsize=1)
 def _common_words() -> frozenset[str]:
     return frozenset(most_common_words(COMMON_WORDS))
+
+
+def script_of(reply: str) -> Script:
+    """Return the script that a reply is written in."""
+    return "han" if language_of(reply[:LANGUAGE_CHARS]).startswith("zh") else "latin"
 
 
 def sum_of(features: set[str], weights: dict[str, int]) -> int:
