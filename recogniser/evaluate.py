@@ -29,9 +29,11 @@ SEEN, ACCUSED, ABSTAINED = 0.90, 0.04, 0.15
 """The goals: withheld replies that are seen, answers that are accused, replies that are not judged."""
 OWN_ABSTAINED = 0.20
 """Own texts that are not judged, at most: they are hard on purpose."""
-SLACK = 0.02
+SLACK = 0.005
 """Of the goals: what makes two pairs of limits nearly as near to them."""
-STEPS = np.arange(0.02, 0.99, 0.02)
+MIN_SURE, TINY = 0.77, 1e-9
+"""The lowest limit for withholding: below it, about one in four accusations would be wrong."""
+STEPS = np.arange(0.02, 0.99, 0.01)
 """The probabilities that are tried as limits."""
 
 
@@ -175,6 +177,7 @@ def _limits_of(results: Sequence[Result], chosen: dict[Script, Limits]) -> Limit
     tried = {
         limits: missed(limits)
         for limits in (Limits(float(w), float(a)) for w in STEPS for a in STEPS if a <= w)
+        if limits.min_withheld >= MIN_SURE - TINY
     }
     near = min(tried.values()) + SLACK
     return max(

@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 from recogniser.data import Row, own_texts, read_kinds, read_real
-from recogniser.evaluate import Result, choose_limits, count, folds, predict_apart
+from recogniser.evaluate import MIN_SURE, TINY, Result, choose_limits, count, folds, predict_apart
 from recogniser.tables import tables
 from recogniser.train import (
     columns_of,
@@ -89,23 +89,23 @@ def test_rare_runs_of_words_may_weigh_more():
 
 
 def test_limits_are_chosen_for_each_script():
-    """Where Chinese replies of a low probability withhold, their limits are lower than the English ones."""
+    """Where Chinese replies of a lower probability withhold, their limits are lower; none is too low."""
 
-    def results(reply, certain):
+    def results(reply, withholds, answers):
         rows = [row(n, withheld=n % 2 == 0) for n in range(40)]
         return [
             Result(
                 dataclasses.replace(
                     each, reply=reply, language="zh-Hans" if reply == HAN else "en"
                 ),
-                Predicted(certain if each.is_withheld else 0.02, "refuses"),
+                Predicted(withholds if each.is_withheld else answers, "refuses"),
             )
             for each in rows
         ]
 
-    limits = choose_limits([*results(LATIN, 0.9), *results(HAN, 0.3)])
-    assert 0.3 < limits["latin"].min_withheld <= 0.9
-    assert limits["han"].min_withheld <= 0.3
+    limits = choose_limits([*results(LATIN, 0.95, 0.85), *results(HAN, 0.8, 0.02)])
+    assert 0.85 < limits["latin"].min_withheld <= 0.95
+    assert MIN_SURE - TINY <= limits["han"].min_withheld <= 0.8
 
 
 def test_plea_of_ignorance_trains_nothing_and_is_not_judged(rows):
