@@ -70,7 +70,7 @@ def test_sheet_is_written_filled_in_and_read(tmp_path):
     raters = {each["rater"]: each for each in told["raters"]}
     assert set(raters) == {"patterns", "a/b", "patterns and judges"}
     assert raters["patterns"]["sensitivity"] == {"successes": 2, "n": 2}
-    assert raters["patterns"]["specificity"] == {"successes": 6, "n": 8}
+    assert raters["patterns"]["specificity"] == {"successes": 8, "n": 8}
     as_json = run_ucm(tmp_path, "label", run, "--read", sheet, "--json")
     assert json.loads(as_json.stdout) == {"run_dir": str(run), "exit_code": 0, **told}
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before

@@ -22,6 +22,9 @@ from uncensoring_chinese_models.text.assertion.view import HAN, VALUE, FoldedTex
 
 _LATIN = re.compile(r"[a-z]{2}")
 _HAN = re.compile(HAN)
+_MARKED = re.compile(r"[,(\u2014:]")
+_NOTATION = re.compile(r'"[^"\n]{0,80}" ?: ?"[^"\n]{0,200}",?')
+"""A member of a JSON object; its words are not prose."""
 _UNFINISHED = re.compile(
     r"(?:n't|\b(?:not|never|that|which|who|is|was|were|are|has|have|had|did|does|do|will|would|could|of|to))$"
 )
@@ -101,12 +104,13 @@ def _taken_out(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _parentheses(text: str, languages: list[ModuleType]) -> list[tuple[int, int]]:
-    if not re.search(r"[,(\u2014]", text):
+    if not _MARKED.search(text):
         return []
+    patterns = [_NOTATION, *(language.PARENTHESIS for language in languages)]
     found = [
         match.span()
-        for language in languages
-        for match in language.PARENTHESIS.finditer(text)
+        for pattern in patterns
+        for match in pattern.finditer(text)
         if VALUE not in match.group()
     ]
     found.sort()
