@@ -43,6 +43,8 @@ def _english(sentence: Sentence) -> Iterator[Operator]:
         return
     for cue in english_cues_behind(sentence.text, offset, stop):
         between = sentence.text[offset : cue.start]
+        if rest.startswith(",") and sentence.head.endswith(", "):
+            between = between[1:]  # the stretch itself stands between commas
         commas = between.count(",")
         if en.NEW_SUBJECT.search(_OWN_CLAUSE.sub(" ", between)):
             break
@@ -65,6 +67,9 @@ def _negated_predicate(sentence: Sentence, stop: int) -> Iterator[Operator]:
         return
     if en.TOPIC_HEAD.search(sentence.head) and (nothing := en.NOTHING_FOUND.match(rest)):
         yield sentence.behind("negated", nothing)
+        return
+    if en.EVIDENCE_HEAD.search(sentence.head) and (lacking := en.LACKING.match(rest)):
+        yield sentence.behind("no_evidence", lacking)
         return
     negator = en.NEGATOR.search(rest, 0, stop - sentence.value - 1)
     if negator is None or not en.SUBJECT_HEAD.search(sentence.head):

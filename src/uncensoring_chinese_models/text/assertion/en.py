@@ -123,7 +123,7 @@ _RETRACTION = re.compile(
 DOUBT = re.compile(
     rf"^[\s\"'(\u2014-]*(?:(?:but|and|though|although|however|yet|so|sorry|unfortunately|whether (?:it|this|that) is (?:true|so|right|correct))[, ]+)*(?:(?:i|we)(?:'m| am| do| have)? ?(?:(?:can't|cannot|could not|won't|not|don't|n't|no|unable|neither)\b[^.]{{0,30}}?(?:verify|confirm|judge|judging|say|tell|vouch|check|know|sure|assess|verified|means|way|idea|endorse|comment|corroborate|stand behind|position|sides?|view|stance|opinion)[^.]{{0,20}}?\b(?:that|this|it|them|these|so|whether|if|which|true)\b|have (?:no|not) (?:means|way|idea))"
     rf"|{_THIS}(?:'s| is| was| are| were| has| have| remains?| could| can| cannot| can't)*(?: (?!that\b)[\w']+){{0,3}}? (?:unconfirmed|unverified|disputed|not (?:been )?(?:\w+ )?(?:confirmed|verified|known|clear|proven|established|certain)|never (?:been )?(?:confirmed|verified|proven)|what (?:they|some|the)|how the (?:story|legend)|(?:only |just )?(?:a )?(?:rumou?r|legend|hearsay|speculation|hypothe\w+|claim|plan|allegation|opinion|their (?:claim|version|account|story))|the (?:question|version|claim|plot|story|official (?:version|line)) (?:of|that|told|they)?|be (?:verified|confirmed|checked))\b"
-    rf"|(?:true or not|whether (?:this|that|it|they|these|he|she)(?: \w+){{0,6}}? (?:is|are|was|were|did|has|had|happened|right|true)\b[^.]{{0,40}}|who (?:can say|knows)|or so (?:they|the|some|it)|so (?:goes|runs)|so the (?:story|rumou?r|legend|claim|tale)|at least,? (?:that|so)|(?:but |though |although )?(?:no one|nobody|none|neither|no \w+)(?: (?:of them|has|have|had|can|could|ever|yet|\w+ly))* (?:named?|given|gives?|offer\w*|provid\w+|cit\w+|produced?|shown?|verified|confirmed|checked)\b[^.;]{{0,20}}\b(?:sources?|proof|evidence|it|this|that|them)\b|(?:that|such|this|thus),? (?:at least,? )?(?:is|was|'s|are) (?:what|how|the (?:story|rumou?r|legend|claim|version|plot|premise|official))))"
+    rf"|(?:true or not|whether (?:this|that|it|they|these|he|she)(?: \w+){{0,6}}? (?:is|are|was|were|did|has|had|happened|right|true)\b[^.]{{0,40}}|(?:it|that|this)(?:'s| is)?(?:n't| not) (?:my place|for me|something i)|who (?:can say|knows)|or so (?:they|the|some|it)|so (?:goes|runs)|so the (?:story|rumou?r|legend|claim|tale)|at least,? (?:that|so)|(?:but |though |although )?(?:no one|nobody|none|neither|no \w+)(?: (?:of them|has|have|had|can|could|ever|yet|\w+ly))* (?:named?|given|gives?|offer\w*|provid\w+|cit\w+|produced?|shown?|verified|confirmed|checked)\b[^.;]{{0,20}}\b(?:sources?|proof|evidence|it|this|that|them)\b|(?:that|such|this|thus),? (?:at least,? )?(?:is|was|'s|are) (?:what|how|the (?:story|rumou?r|legend|claim|version|plot|premise|official))))"
 )
 """The beginning of a sentence that leaves open whether the one before is so."""
 CONFIRMATION = re.compile(
@@ -136,7 +136,7 @@ NO = re.compile(
     r"^[\s\"'(*-]*(?:assistant|a|answer|reply)?:? ?(?:no|nope|never|not at all|not so|certainly not|of course not|absolutely not|it (?:did|was) not|it didn't|they did(?: not|n't)|he did(?: not|n't))\b(?! (?:doubt|question|one knows|idea|comment|answer|information))"
 )
 REFUSED_NEXT = re.compile(
-    r"\b(?:i|we)(?:'m| am| are)?(?: \w+){0,3}? ?(?:can't|cannot|can ?not|won't|will not|unable|not able|would rather not|prefer not|decline|must decline|have nothing to say|not going to|am not)\b|\blet(?:'s| us) (?:talk|change|discuss)|\boutside my\b|\bno comment\b"
+    r"\b(?:isn't|is not|not) (?:my place|for me)\b|\b(?:i|we)(?:'m| am| are)?(?: \w+){0,3}? ?(?:can't|cannot|can ?not|won't|will not|unable|not able|would rather not|prefer not|decline|must decline|have nothing to say|not going to|am not)\b|\blet(?:'s| us) (?:talk|change|discuss)|\boutside my\b|\bno comment\b"
 )
 TOPIC = re.compile(
     rf"^[\s\"'-]*(?:(?:as for|as to|as regards|regarding|about|concerning|on the (?:subject|topic|question|matter) of|when it comes to|with (?:regard|respect) to|speaking of|what happened|the (?:events?|incident|topic|subject|question|matter|history)|topics?|questions?|details?|anything)\b[^,;]{{0,80}}|[^\w]*)?{VALUE}(?: [\w\"',-]+){{0,6}}[,:?\u2014 ]*$"
@@ -184,7 +184,7 @@ FICTION_BEFORE = re.compile(
 )
 CONTRADICTION = re.compile(
     r"^[\s\"'(\u2014]*(?:(?:but|yet|in fact|in truth|actually|however)?,? ?(?:he|she|they|it|the \w+|there)(?: (?:simply|in fact|of course|really|certainly|also))? (?:(?:did|was|were|had|has|does|is)(?:n't| not| nothing| no)|never|didn't)\b)"
-    r"(?! (?:been there|seen|heard|witness\w*|know|knew|say|said|give|gave|named?|explain\w*|want|care|remember|been asked|been present|see|hear|tell)\b)"
+    r"(?! (?:my (?:place|job|role|business)|been there|seen|heard|witness\w*|know|knew|say|said|give|gave|named?|explain\w*|want|care|remember|been asked|been present|see|hear|tell)\b)"
 )
 """The beginning of a clause that contradicts what somebody else said."""
 CONDITION_FIRST = re.compile(r"^(?:if|unless|whether|should|suppose|assuming)\b")
@@ -277,3 +277,10 @@ DOUBTED = re.compile(
 """Near a stretch: what is told is not believed by everybody."""
 IN_FACT = re.compile(r"^[\s\"'(\u2014]*(?:in (?:fact|truth|reality)|actually|the truth is)(?=[, ])")
 """The beginning of what is told in place of it."""
+EVIDENCE_HEAD = re.compile(
+    r"\b(?:evidence|proof|traces?|signs?|records?|support|confirmation|indications?)\b[^.;,]{0,20}? (?:of|for|that)(?: (?:the|an?|any|such))? ?\"?$"
+)
+LACKING = re.compile(
+    r"^[^.;,]{0,30}?\b(?:lacking|missing|absent|wanting|non-existent|nil|thin|(?:never|not|n't) (?:been |yet been )?(?:produced|found|presented|seen|shown|given|offered|published|come to light))\b"
+)
+"""Behind a stretch of which there is said to be no evidence."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 BEFORE = r"""
+nothing clause ~ not ~  be(?= (?:taken in|fooled|misled|deceived|duped|tricked))
 negated complement ~ to ~  (?:deny|dispute|doubt)\b(?: that)? ~ (?:^|[,;:.!?])[\s"']*
 refusal open ~ avoid* refrain* steer stay keep ~ (?: from| clear of| away from| out of)?\b ~ \b(?:i|we) (?:\w+ )?(?:must|have to|should|will|try to|prefer to|need to|required to|asked to|told to|designed to|supposed to|trained to)[ ]
 nothing clause ~ not ~  (?:only|just|merely|simply|solely|least|long|surprising(?:ly)?|unusual(?:ly)?|uncommon|infrequently|without|<LAST>|to mention|for nothing|far from|unlike|un[a-z]+ed|alone|in (?:doubt|dispute|question)|forgotten|mean that \w+ (?:did not|didn't)|so much|because|all(?= of| (?:the )?<VALUE>))\b
@@ -33,7 +34,7 @@ true clause ~ not never ~  (?:ever )?(?:prevent|stop|avoid|avert|fail|refuse|hes
 true complement ~ no ~  (?:doubt|question|den(?:ying|ial)|disput(?:e|ing)|mistake|mistaking|secret|coincidence|wonder|surprise|exaggeration|escaping|getting around|way (?:around|to deny)|need to (?:deny|doubt)|arguing(?: with)?|(?:reason|evidence|grounds?) to (?:doubt|deny|question|dispute)|gainsaying|(?:serious |reasonable |credible )?(?:dispute|disagreement|doubt))\b(?: about)?(?: the fact)?(?: that| whatsoever| at all)*
 nothing clause ~ no ~  longer\b
 nothing clause ~ not n't ~  any ?(?:longer|more)\b
-nothing clause ~ no ~ - ~ \b(?:the|a|this|that|their|its)[ ]
+nothing clause ~ no ~ - ~ \b(?:the|a|their|its)[ ]
 nothing clause ~ no ~  (?:<LAST>|sooner|matter|small|ordinary|mean|exception|longer ago)\b|[,.;:!]| \d
 true complement ~ no nobody none few not never hardly neither nothing scarcely ~ (?:[- ]one)?(?: (?!that\b|because\b|who\b|which\b)[\w'-]+){0,8}? (?:seriously |really |now |today |still |can |could |would |will |honestly |has (?:ever |seriously )?|have (?:ever )?)*(?:den(?:y|ies|ied)|disput(?:e|es|ed)|doubt(?:s|ed)?|question(?:s|ed)?|contest(?:s|ed)?|challenge[sd]?|forget|dispute)\b(?: the fact)?(?: that)?
 ignorance open ~ no ~ (?: \w+){0,2} (?:information|knowledge|details?|data|memory|means|way|idea|clue|access)\b ~ \b(?:i|we)(?: currently| really| simply| personally)?(?:'ve| have| had)(?: absolutely| simply| really| currently)?[ ]
@@ -94,6 +95,8 @@ untrue complement ~ withdraw* retract* take takes took ~ (?: back)? (?:what|ever
 untrue complement ~ retract retracted retracts withdrew withdraw withdrawn recanted disavowed renounced ~ (?: [\w']+){0,3}? <TALE>\b(?: [\w']+){0,3}? <LINK>\b(?: that)?
 untrue clause ~ made makes making make dreamed dreamt cooked thought ~  up(?: (?:the|an?|his|her|their|its|that|this|all))?(?= ?["]?<VALUE>)
 untrue clause ~ fabricated concocted ~ (?: (?:the|an?|his|her|their|its|that|this))?(?= ["]?<VALUE>)
+untrue complement ~ taken fooled misled deceived duped ~  (?:in )?by (?:[\w']+ ){0,3}?(?:<TALE>|lies|talk)\b(?: [\w']+){0,2}? (?:that|of|about)\b
+untrue complement ~ cooked made fabricated forged invented faked concocted doctored ~ (?: up)? (?:the|an?|this|these|some|his|her|their) (?:\w+ )?<TALE> (?:of|about|on|from|dated|that|which|in which)\b
 untrue complement ~ consider* regard* deem* judge* expose* unmask* reveal* think thought believe believed hold held prove proved show showed shown ~ (?=[^.;<VALUE>]{0,60}<VALUE>[^.;<VALUE>]{0,40}?(?:\ban?|\bas|\bto be)(?: (?:an?|\w+)){0,3} <UNTRUE>\b)
 untrue complement ~ debunk debunked debunking disprove disproved disproves disproven discredit discredited refuted refutes refute rebut rebutted exploded demolished ~ (?= ) ~ (?<!\bi )(?<!\bbe )(?<!\bbeen )(?<!\bwere )(?<!\bwas )(?<!\bis )(?<!\bare )
 untrue complement ~ don't not ~  (?:believe|buy|accept|credit) (?:that|the)\b
@@ -141,6 +144,7 @@ said open ~ in ~  the (?:eyes|view|words|telling|imagination|narrative|propagand
 said complement ~ could might may can ~ (?:, [^,]{1,20})?,? (?:argue|object|suppose|maintain|counter)(?: that)
 said complement ~ story version narrative tale theory line account ~ ,? (?:holds?|goes|that|has it|runs|is that|was that|is:|was:)\b(?: that)? ~ (?:'s|s'|\bofficial|\bparty|\btheir|\bstate|\bgovernment|\bone|\banother|\bthe|\bpopular|\bcommon|\bconspiracy|\bthis)(?: \w+)?[ ]
 party open ~ according ~  to (?:[\w'-]+ ){0,4}?<PARTY>\b
+party complement ~ swear* swore protest* assure* testif* plead* vow* ~ (?: [\w']+){0,4} that\b
 party complement ~ say says said saying state states stated announce announced announces declare declared declares argue argues argued explain explained replied replies reply answered call calls called claimed respond responded believe believes reported reports concluded insisted wrote told tells ~ (?: that| reporters that)? ~ \b<PARTY>(?: [\w',-]+){0,5}[ ]
 nothing clause ~ whether ~  or not [^,]{1,60},
 question complement ~ whether ~ -
@@ -191,6 +195,8 @@ ignorance complement ~ doubt doubts doubted ~ (?: [\w']+){0,3}? (?:that|whether|
 ignorance complement ~ forget forgot ~  (?:whether|if)\b ~ \bi[ ]
 refusal open ~ let ~ (?: us)? (?:please |rather )?(?:talk|discuss|speak|chat|change|focus|move on|turn)\b[^.;]{0,50}?\b(?:else|other|instead|different|another)\b
 question open ~ titles headlines names keywords topics subjects questions options suggestions ideas themes ~ [^:.;<VALUE>]{0,60}:
+refusal open ~ silent quiet ~ (?: (?:about|on|as to|regarding)| ?:)? ~ \b(?:i|we)\b[^.;]{0,40} (?:remain|stay|be|keep)[ ]
+refusal open ~ leave ~ (?=[^.;]{0,40} to (?:others|historians|experts|you|the historians)\b) ~ \b(?:i|we)(?:'ll| will| would| must| have to|'d)?(?: \w+){0,3}[ ]
 refusal open ~ unable ~  to <TALK>\b
 refusal open ~ decline refuse must have prefer rather avoid refrain ~ (?: to| not to| not| from)*(?: (?:decline|avoid|refrain|refuse)(?: to| from)?)? <TALK>(?:ing)?\b ~ \b(?:i|we)(?:'d| would|'ll| will| must| have to|'m going to)?(?: \w+){0,2}[ ]
 refusal open ~ restricted forbidden prohibited barred prevented ~  from <TALK>ing\b
@@ -206,6 +212,8 @@ fiction open ~ once ~  upon a time\b
 """What stands before a value and reaches it."""
 
 BEHIND = r"""
+refusal open ~ would will might could ~  (?:breach|violate|contravene|infringe|go against|run counter to) (?:my|our|the)\b
+refusal open ~ cannot can't ~ (?: not)? be (?:answered|discussed|addressed|dealt with|commented)\b
 true complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ (?: not|n't)? (?!not)(?:a |an |the |mere |just |some |any )*(?<=not )(?:a |an |mere |just )*<UNTRUE_NOUN>\b
 true complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ <FILL> (?:<TRUE>)\b(?! (?:that|to say))
 untrue complement ~ is are was were be being been remain remains remained seem seems constitutes amounts represents ~ (?: not|n't| never| hardly| in no way| anything but| far from)(?: \w+){0,2}? (?:<TRUE>|so|the case|supported|sustained|plausible|credible|tenable|reliable|what (?:really )?happened|founded|based on|backed|justified|the (?:right|correct|real|actual|true) \w+|possible)\b

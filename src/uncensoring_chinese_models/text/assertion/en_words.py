@@ -7,7 +7,7 @@ import re
 PARTY = (
     r"(?:governments?|officials?|authorities|beijing|moscow|pyongyang|party|minist(?:ry|er|ers)|spokes(?:man|men|woman|person|people)"
     r"|embassy|police|army|military|regime|state (?:media|television|tv|press)|xinhua|people's daily|global times|prosecutors?"
-    r"|generals?|junta|leadership|censors?|communiqu[eé]|prime minister|premier|president|the state|apologists|deniers|defenders)"
+    r"|generals?|junta|leadership|censors?|communiqu[eé]|prime minister|premier|president|the state|compan(?:y|ies)|firms?|corporations?|manufacturers?|management|defendants?|the accused|diplomats?|kremlin|tehran|hanoi|bangkok|washington|apologists|deniers|defenders)"
 )
 DISTRUSTED = (
     r"(?:(?:western|foreign|overseas|hostile|anti-china|separatist|tabloid|unnamed|anonymous|online|internet|certain|some|various|so-called)"
@@ -22,7 +22,7 @@ UNTRUE_NOUN = (
     r"(?:rumou?rs?|lies?|myths?|hoax(?:es)?|fabrications?|forger(?:y|ies)|fictions?|falsehoods?|inventions?|slanders?|smears?|canards?|fallac(?:y|ies)"
     r"|misconceptions?|legends?|fantas(?:y|ies)|fair(?:y|ies)[- ]tales?|nonsense|propaganda|disinformation|misinformation|fakes?|hearsay|fake news|rubbish"
     r"|concoctions?|calumn(?:y|ies)|defamation|distortions?|smear campaigns?|make-believe|old wives' tales?|tall tales?|libels?|deceptions?|frauds?|humbug"
-    r"|mistranslations?|misprints?|exaggerations?|hype|bunk|baloney|rot|bogus|tripe|garbage|libels?|travesty|fables?|fakery|pretence|pretense|hogwash|poppycock|balderdash|non-events?|non-starters?|figments? of [\w']+ \w+)"
+    r"|mistranslations?|misprints?|exaggerations?|gossip|tittle-tattle|scaremongering|chatter|hype|bunk|baloney|rot|bogus|tripe|garbage|libels?|travesty|fables?|fakery|pretence|pretense|hogwash|poppycock|balderdash|non-events?|non-starters?|figments? of [\w']+ \w+)"
 )
 UNTRUE_ADJECTIVE = (
     r"(?:false|untrue|fake|faked|forged|baseless|unfounded|groundless|fabricated|fictitious|fictional|bogus|incorrect|erroneous|inaccurate|mistaken|invented|laughable|nonsensical|untenable"
