@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 BEFORE = r"""
+nothing clause ~ can't cannot couldn't ~  help (?:notic|but|think|feel|wonder|see)\w*
+true complement ~ not can't cannot ~ (?: be)? (?:den(?:y|ied)|disputed?)\b(?: that)?
+ignorance complement ~ no nobody not can't cannot ~ (?:[- ]one)?(?: can| could)?(?: be)? ruled? out\b(?: that)?
+refusal open ~ avoid* refrain* steer stay keep ~ (?: from| clear of| away from| out of)?\b ~ \b(?:i|we) (?:\w+ )?(?:must|have to|should|will|try to|prefer to|need to|required to|asked to|told to|designed to|supposed to|trained to)[ ]
+refusal open ~ not can't cannot won't ~ (?: be)?(?: able| allowed| permitted| going| in a position| at liberty| programmed| prepared| willing| authori[sz]ed| comfortable| wish| want| like| free)?(?: to)? <TALK>(?:ing)?\b ~ <I_AM>
+refusal open ~ let ~ (?: us)? (?:please |rather )?(?:talk|discuss|speak|chat|change|focus|move on|turn)\b[^.;]{0,50}?\b(?:else|other|instead|different|another)\b
+refusal open ~ silent quiet ~ (?: (?:about|on|as to|regarding)| ?:)? ~ \b(?:i|we)\b[^.;]{0,40} (?:remain|stay|be|keep)[ ]
+refusal open ~ leave ~ (?=[^.;]{0,40} to (?:others|historians|experts|you|the historians)\b) ~ \b(?:i|we)(?:'ll| will| would| must| have to|'d)?(?: \w+){0,3}[ ]
+refusal open ~ unable ~  to <TALK>\b
+refusal open ~ decline refuse must have prefer rather avoid refrain ~ (?: to| not to| not| from)*(?: (?:decline|avoid|refrain|refuse)(?: to| from)?)? <TALK>(?:ing)?\b ~ \b(?:i|we)(?:'d| would|'ll| will| must| have to|'m going to)?(?: \w+){0,2}[ ]
+refusal open ~ restricted forbidden prohibited barred prevented ~  from <TALK>ing\b
+refusal open ~ guidelines policy policies rules instructions training programming design creators developers settings ~ (?: \w+){0,3}? (?:prevent|prohibit|forbid|do not|don't|does not|doesn't|bar|not to)\b ~ \b(?:my|our|the|content|usage) (?:\w+ )?
 nothing clause ~ not ~  be(?= (?:taken in|fooled|misled|deceived|duped|tricked))
 negated complement ~ to ~  (?:deny|dispute|doubt)\b(?: that)? ~ (?:^|[,;:.!?])[\s"']*
-refusal open ~ avoid* refrain* steer stay keep ~ (?: from| clear of| away from| out of)?\b ~ \b(?:i|we) (?:\w+ )?(?:must|have to|should|will|try to|prefer to|need to|required to|asked to|told to|designed to|supposed to|trained to)[ ]
 nothing clause ~ not ~  (?:only|just|merely|simply|solely|least|long|surprising(?:ly)?|unusual(?:ly)?|uncommon|infrequently|without|<LAST>|to mention|for nothing|far from|unlike|un[a-z]+ed|alone|in (?:doubt|dispute|question)|forgotten|mean that \w+ (?:did not|didn't)|so much|because|all(?= of| (?:the )?<VALUE>))\b
 true complement ~ no ~  amount of \w+
 nothing clause ~ pretend* claim* ~  otherwise\b
@@ -22,7 +33,6 @@ nothing clause ~ no ~  gun ri\b| man's land
 true complement ~ not can't cannot couldn't hardly scarcely ~ (?: \w+ly| now| seriously| really| credibly| honestly| reasonably| possibly)?(?: be| help but)? (?:den(?:y|ied)|disput(?:e|ed)|doubt(?:ed)?|question(?:ed)?|contest(?:ed)?|ignored?|overlook(?:ed)?|forget|forgotten|overstated?|exaggerated?|gainsaid|argued? with)\b(?: the fact)?(?: that)?
 true complement ~ not no hardly ~ (?: a| an| any| mere| just| idle| empty| wild)* (?:rumou?r|lie|myth|hoax|fabrication|invention|fiction|exaggeration|legend)\b(?: that| of)?
 negated complement ~ not ~ (?: \w+ly| quite| at all| actually| really| even| in fact)? (?:true|correct|right|the case|a fact|accurate|so|as if|as though)\b,?(?: to (?:say|claim|suggest|state))?(?: that)?
-refusal open ~ not can't cannot won't ~ (?: be)?(?: able| allowed| permitted| going| in a position| at liberty| programmed| prepared| willing| authori[sz]ed| comfortable| wish| want| like| free)?(?: to)? <TALK>(?:ing)?\b ~ <I_AM>
 ignorance open ~ not ~  (?:know|recall|remember|have (?:any |enough |reliable |specific |much )?(?:information|knowledge|details?|data|means|memory|records?|way|idea|access))\b ~ \b(?:i|we)(?: \w+){0,2}[ ]
 ignorance complement ~ not ~  (?:heard of|aware of|familiar with)\b ~ \b(?:i|we)(?:'ve|'m| have| am| are)? (?:\w+ )?
 ignorance complement ~ not cannot can't ~ <NOT_SURE> (?:sure|certain|clear|confirmed|verified|established|confirm|verify|establish|proven|proved|settled)\b(?: for (?:sure|certain))?,? <WH>\b
@@ -37,7 +47,7 @@ nothing clause ~ not n't ~  any ?(?:longer|more)\b
 nothing clause ~ no ~ - ~ \b(?:the|a|their|its)[ ]
 nothing clause ~ no ~  (?:<LAST>|sooner|matter|small|ordinary|mean|exception|longer ago)\b|[,.;:!]| \d
 true complement ~ no nobody none few not never hardly neither nothing scarcely ~ (?:[- ]one)?(?: (?!that\b|because\b|who\b|which\b)[\w'-]+){0,8}? (?:seriously |really |now |today |still |can |could |would |will |honestly |has (?:ever |seriously )?|have (?:ever )?)*(?:den(?:y|ies|ied)|disput(?:e|es|ed)|doubt(?:s|ed)?|question(?:s|ed)?|contest(?:s|ed)?|challenge[sd]?|forget|dispute)\b(?: the fact)?(?: that)?
-ignorance open ~ no ~ (?: \w+){0,2} (?:information|knowledge|details?|data|memory|means|way|idea|clue|access)\b ~ \b(?:i|we)(?: currently| really| simply| personally)?(?:'ve| have| had)(?: absolutely| simply| really| currently)?[ ]
+ignorance open ~ no ~ (?: \w+){0,2} (?:opinion|views?|position|stance|comment|information|knowledge|details?|data|memory|means|way|idea|clue|access)\b ~ \b(?:i|we)(?: currently| really| simply| personally)?(?:'ve| have| had)(?: absolutely| simply| really| currently)?[ ]
 ignorance complement ~ never not ~ (?: been| ever)* (?:proved|proven|established|demonstrated|verified)\b(?!,? (?:by|in court))
 ignorance open ~ no ~  (?:idea (?:whether|if|how|what|who|when|where|why)|way of (?:knowing|telling)|telling|knowing)\b
 ignorance complement ~ no nobody ~ (?:[- ]one)?(?: can| could| really| yet| now)* (?:knows?|knew|say|tell)(?: for (?:sure|certain)| exactly)? (?:whether|if|how|what|when|where|who|why)\b
@@ -135,7 +145,7 @@ said complement ~ case view argument contention hypothesis thesis suspicion beli
 said complement ~ faith dogma doctrine superstition creed ~ [^.;,<VALUE>]{0,30}? that\b
 said complement ~ insist* maintain* assert* aver* ~  that\b
 said complement ~ rumour rumours rumor rumors gossip speculation speculations allegation allegations accusation accusations insinuations legend propaganda hearsay talk whispers ~ (?: [\w']+){0,3}? (?:that|of|about|has it|have it|had it|says?|said|claims?|claimed|is that)\b(?: that)?| ?:|(?: [\w']+){0,2} (?:circulat\w+|spread|going round)\b(?: [\w']+){0,3}? (?:that|of|about)\b
-said complement ~ rumoured rumored supposed reputed ~ (?: to| that)\b
+said complement ~ rumoured rumored supposed reputed ~ (?: (?!to\b)[\w']+){0,3}? (?:to|that)\b
 said complement ~ said claimed suggested argued asserted hinted whispered held ~ (?: that| to have| to|,)+ ~ \b(?:is|are|was|were|been|be|it's)(?: (?:often|sometimes|widely|also|now|commonly|frequently|\w+ly))?[ ]
 said complement ~ imagine imagines imagined blame blames blamed suggested argued asserted hinted whispered claimed say says said saying believe believes think thinks tell tells told write writes wrote swear suggest suggests hold report reports reporting describe describes speak speaks talk talks post posted ~ (?: that| to have| of| about|,|:)* ~ (?<!will )(?<!can )\b<VAGUE> (?:(?:\w+|on|in|from) ){0,3}
 nothing clause ~ according ~  to (?:the )?law\b
@@ -193,14 +203,7 @@ ignorance complement ~ unverified unconfirmed unproven unsubstantiated uncorrobo
 ignorance complement ~ verify confirm judge tell say determine establish know corroborate ~  (?:whether|if|that)\b ~ \b(?:unable|impossible|hard|difficult|too early|not for me|no way|no means|cannot|can't|not able|nobody can|who can) (?:to |of )?
 ignorance complement ~ doubt doubts doubted ~ (?: [\w']+){0,3}? (?:that|whether|if|about)\b
 ignorance complement ~ forget forgot ~  (?:whether|if)\b ~ \bi[ ]
-refusal open ~ let ~ (?: us)? (?:please |rather )?(?:talk|discuss|speak|chat|change|focus|move on|turn)\b[^.;]{0,50}?\b(?:else|other|instead|different|another)\b
 question open ~ titles headlines names keywords topics subjects questions options suggestions ideas themes ~ [^:.;<VALUE>]{0,60}:
-refusal open ~ silent quiet ~ (?: (?:about|on|as to|regarding)| ?:)? ~ \b(?:i|we)\b[^.;]{0,40} (?:remain|stay|be|keep)[ ]
-refusal open ~ leave ~ (?=[^.;]{0,40} to (?:others|historians|experts|you|the historians)\b) ~ \b(?:i|we)(?:'ll| will| would| must| have to|'d)?(?: \w+){0,3}[ ]
-refusal open ~ unable ~  to <TALK>\b
-refusal open ~ decline refuse must have prefer rather avoid refrain ~ (?: to| not to| not| from)*(?: (?:decline|avoid|refrain|refuse)(?: to| from)?)? <TALK>(?:ing)?\b ~ \b(?:i|we)(?:'d| would|'ll| will| must| have to|'m going to)?(?: \w+){0,2}[ ]
-refusal open ~ restricted forbidden prohibited barred prevented ~  from <TALK>ing\b
-refusal open ~ guidelines policy policies rules instructions training programming design creators developers settings ~ (?: \w+){0,3}? (?:prevent|prohibit|forbid|do not|don't|does not|doesn't|bar|not to)\b ~ \b(?:my|our|the|content|usage) (?:\w+ )?
 negated exists ~ no not never nobody none nothing hardly ~ - ~ \bthere(?:'s|'re| is| are| was| were| has| have| had)?(?: been| simply| really| certainly| ever)* ?
 negated clause ~ not no never nobody none nowhere neither nor hardly scarcely rarely seldom nothing ~ -
 fiction open ~ novel film movie story game fiction play scenario screenplay timeline parody satire dream poem fable script thriller fantasy musical opera sketch ~ - ~ \b(?:in|for) (?:this|the|my|a|an|our|his|her|that|your)(?: [\w-]+){0,3}[ ]
@@ -256,7 +259,7 @@ untrue complement ~ rest rests comes come came goes go stems stem ~  (?:entirely
 untrue complement ~ belong belongs ~  (?:to|in) the realm of (?:legend|myth|fiction|fantasy|fable)\b
 untrue complement ~ fail fails ~  (?:to )?(?:stand|withstand|hold)\b
 refusal open ~ falls fall lies lie goes is are ~  (?:outside|beyond|out of)(?: of)? (?:my|the|our|what)\b
-refusal open ~ something topics topic matters matter subject subjects one things ~ ,? (?:that |which )?(?:i|we)(?:'m| am| are)? (?:can't|cannot|can ?not|won't|will not|not|unable|prefer not|would rather not|do not|don't)\b
+refusal open ~ something topics topic matters matter subject subjects one things ~ ,? (?:that |which )?(?:i|we)(?:'m| am| are)? (?:can't|cannot|can ?not|won't|will not|not|unable|prefer not|would rather not|do not|don't|have to skip|must skip|have to pass|must leave|have to leave)\b
 refusal open ~ not ~  (?:something|a (?:topic|subject|question|matter)|topics|among the)(?: that| which)? ?(?:i|we)\b
 refusal open ~ isn't aren't ~  (?:something|a (?:topic|subject|question|matter)|topics)(?: that| which)? ?(?:i|we)\b
 """

@@ -13,6 +13,8 @@ _HAN = re.compile(HAN)
 _OPENING_CHARS = 24
 """A participle within so many characters opens the sentence."""
 _CONTRAST_CHARS = 40
+_ASIDE = re.compile(r"^,[^,]{1,50},")
+"""Words between two commas right behind a negation: `nobody, least of all the mayor,`."""
 _ENDED_BY_COLON = frozenset({"wish", "untrue", "negated", "no_evidence", "ignorance", "denied"})
 """What follows a colon is told in place of what they reach."""
 
@@ -49,6 +51,8 @@ def _is_stopped(sentence: Sentence, cue: Cue, between: str) -> bool:
     ends = cue.kind == "denied" or (cue.kind == "question" and language is zh)
     if ends and language.OBJECT_ENDS.search(between):
         return True
+    if cue.kind == "negated":
+        between = _ASIDE.sub("", between)
     return bool(language.STOPS[cue.scope].search(between))
 
 
